@@ -1,0 +1,259 @@
+"""backward() and grad(): what is checked, the sweep, and where the gradients go."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+
+from ..tape.aliases import in_place
+from ..tape.constants import ones, zeros
+from ..tape.materialise import materialise
+from ..tape.record import record
+from ..tape.replay import Sweep, leaf_or_address
+from ..tape.segment import GradMode, state
+from ..tensor import Tensor
+
+_cycle_warning_given = False
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Replay the tape in reverse from `tensors`, and accumulate into the `grad` of the leaves.
+
+    `grad_tensors` are the cotangents, one a tensor, of its shape (None for one-element tensors). The residuals are
+    released unless `retain_graph` (default: `create_graph`). With `inputs`, only their `grad` is filled.
+    Raises RuntimeError for tensors without history, shapes that do not match, and released residuals.
+
+    >>> import tapegrad
+    >>> x = tapegrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> backward([(x * 2).sum()])
+    >>> x.grad
+    tensor([2., 2.])
+    """
+    if create_graph:
+        _warn_of_cycle()
+    roots = _as_tuple(tensors)
+    targets = None
+    if inputs is not None:
+        wanted = _as_tuple(inputs)
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for tensor in wanted:
+            if not tensor.requires_grad:
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+        targets = [leaf_or_address(tensor) for tensor in wanted]
+    sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph)
+    sweep.run(roots, _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph))
+    gradients = list(sweep.leaf_gradients.values())
+    if targets is not None:
+        leaves = {id(target) for target in targets if isinstance(target, Tensor)}
+        gradients = [(leaf, gradient) for leaf, gradient in gradients if id(leaf) in leaves or leaf.retains_grad]
+        for tensor, target in zip(wanted, targets, strict=True):
+            if isinstance(target, tuple) and target in sweep.target_gradients and not tensor.retains_grad:
+                gradients.append((tensor, sweep.target_gradients[target]))
+    given = {id(tensor) for tensor in _as_tuple(grad_tensors)}
+    for leaf, gradient in gradients:
+        _accumulate(leaf, gradient, create_graph, given)
+    materialise(state.segment)
+
+
+def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
+    """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself."""
+    existing = leaf._grad
+    if leaf._retains_grad:
+        existing = None
+    if create_graph and gradient.requires_grad:
+        leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards") if existing is None else existing + gradient
+        return
+    with GradMode(False):
+        if existing is None:
+            leaf._grad = _own(gradient, taken, None)
+        else:
+            in_place(existing, existing + gradient)
+
+
+def _own(gradient: Tensor, taken: set[int], name: str | None) -> Tensor:
+    """Return a tensor object of the leaf's own: a gradient that is the user's, or another leaf's, is not shared."""
+    from ..primitives.movement import alias
+
+    if name is not None or id(gradient) in taken or gradient._base is not None:
+        gradient = record(alias, (gradient,), (), name)
+    taken.add(id(gradient))
+    return gradient
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of `outputs` with respect to `inputs`, one an input, and leave every `grad` as it is.
+
+    `grad_outputs` are the cotangents of the outputs (None for one-element outputs). An input that the outputs do not
+    depend on raises, or gives None with `allow_unused`, or zeros with `materialize_grads`. With `is_grads_batched` the
+    first dimension of each cotangent is a batch, and so is that of each result.
+
+    >>> import tapegrad
+    >>> x = tapegrad.tensor(2.0, requires_grad=True)
+    >>> grad(x**3, x)
+    (tensor(12.),)
+    """
+    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    for tensor in wanted:
+        if not tensor.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
+    targets = [leaf_or_address(tensor) for tensor in wanted]
+    sweep = Sweep(targets, create_graph, keep)
+    sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
+    for tensor, gradient in list(sweep.leaf_gradients.values()):
+        if tensor.retains_grad:
+            _accumulate(tensor, gradient, create_graph, set())
+    results: list[Tensor | None] = []
+    given = {id(tensor) for tensor in _as_tuple(grad_outputs)}
+    for place, (tensor, target) in enumerate(zip(wanted, targets, strict=True)):
+        found = sweep.target_gradients.get(target) if isinstance(target, tuple) else sweep.leaf_gradients.get(id(tensor), (0, None))[1]
+        if found is None:
+            if not allow_unused and not materialize_grads:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {place} appears to not have been used in the graph. "
+                    "Set allow_unused=True if this is the desired behavior."
+                )
+            found = zeros(tuple(tensor.shape), tensor.dtype) if materialize_grads else None
+        elif id(found) in given:
+            found = _own(found, given, None)
+        else:
+            given.add(id(found))
+        results.append(found)
+    return tuple(results)
+
+
+def _batched(
+    roots: Sequence[Tensor],
+    wanted: Sequence[Tensor],
+    cotangents: Sequence[Any],
+    retain_graph: bool,
+    create_graph: bool,
+    allow_unused: bool,
+    materialize: bool,
+) -> tuple[Tensor | None, ...]:
+    """Sweep once for each element of the cotangents' first dimension, and stack the gradients."""
+    from ..primitives.movement import concatenate, reshape
+
+    given = [cotangent for cotangent in cotangents if cotangent is not None]
+    sizes = {cotangent.shape[0] if cotangent.ndim else None for cotangent in given}
+    if len(sizes) != 1 or None in sizes:
+        raise RuntimeError("is_grads_batched=True needs grad_outputs with one first dimension, the batch, in common")
+    size = sizes.pop()
+    for place, (root, cotangent) in enumerate(zip(roots, cotangents, strict=True)):
+        if cotangent is not None and tuple(cotangent.shape[1:]) != tuple(root.shape):
+            raise RuntimeError(
+                f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes "
+                f"of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{place}] has a shape of {cotangent.shape} and output[{place}] has a shape of {root.shape}. If you only "
+                "want some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+    rows = []
+    for index in range(size or 0):
+        last = index == (size or 0) - 1
+        row = [None if cotangent is None else cotangent[index] for cotangent in cotangents]
+        rows.append(
+            grad(
+                roots,
+                wanted,
+                row,
+                retain_graph=retain_graph if last else True,
+                create_graph=create_graph,
+                allow_unused=allow_unused,
+                materialize_grads=materialize,
+            )
+        )
+    columns: list[Tensor | None] = []
+    for column in zip(*rows, strict=True):
+        parts = [part for part in column if part is not None]
+        stacked = [reshape(part, shape=(1, *part.shape)) for part in parts]
+        columns.append(concatenate(*stacked, axis=0) if stacked else None)
+    return tuple(columns)
+
+
+def _as_tuple(tensors: Any, count: int = 0) -> tuple[Any, ...]:
+    if tensors is None:
+        return (None,) * count
+    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+
+
+def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
+    """Return a cotangent for each root: the given one, checked, or one for a real scalar."""
+    if len(given) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
+    cotangents = []
+    for place, (root, cotangent) in enumerate(zip(roots, given, strict=True)):
+        if not isinstance(root, Tensor):
+            raise TypeError(f"element {place} of tensors is a {type(root).__name__}, not a tensor")
+        if not root.requires_grad:
+            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+        if cotangent is None:
+            if root._node.type.numel != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if root.dtype.is_complex:
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {root.dtype}")
+            cotangents.append(ones(root._node.type.shape, root.dtype))
+        else:
+            cotangents.append(_checked(root, cotangent, place))
+    return cotangents
+
+
+def _checked(root: Tensor, cotangent: Any, place: int) -> Tensor:
+    if not isinstance(cotangent, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
+    if cotangent.shape != root.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{place}] has a shape of {cotangent.shape} and output[{place}] has a shape of {root.shape}."
+        )
+    if cotangent.dtype.is_complex != root.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{place}] has a dtype of {cotangent.dtype} and output[{place}] has a dtype of {root.dtype}."
+        )
+    if cotangent.dtype is not root.dtype:
+        from ..primitives.casting import cast
+
+        cotangent = cast(cotangent, dtype=root.dtype)
+    return cotangent
+
+
+def _warn_of_cycle() -> None:
+    global _cycle_warning_given
+    if not _cycle_warning_given:
+        _cycle_warning_given = True
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+            "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+

@@ -1,0 +1,152 @@
+"""The nodes that ``grad_fn`` shows: a view of the tape in the form of a graph, made only when asked for."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..tape.record import address_of
+from ..tape.segment import Segment
+from ..tape.trace import IMPORT, SEALED, path_to
+
+
+class Node:
+    """An operation in the graph of a tensor's history."""
+
+    _name = ""
+
+    def __init__(self, segment: Segment | None, slot: int) -> None:
+        self._segment = segment
+        self._slot = slot
+        self.metadata: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+    def name(self) -> str:
+        """Return the operation's full name."""
+        return self._name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The operations that the operands come from, each with the number of its result."""
+        return tuple([_edge(segment, slot) for segment, slot in _operand_places(self._segment, self._slot)])
+
+    def _output_number(self, tensor: Any) -> int:
+        slot = address_of(tensor)[1]
+        node = _record_at(self._segment, self._slot)
+        return next((i for i, output in enumerate(node.outputs) if output.slot == slot), 0)
+
+
+class AccumulateGrad(Node):
+    """Where a gradient arrives at a leaf."""
+
+    _name = "torch::autograd::AccumulateGrad"
+
+    def __init__(self, variable: Any) -> None:
+        super().__init__(None, 0)
+        self.variable = variable
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return ()
+
+
+_classes: dict[str, type[Node]] = {}
+
+
+def _class_named(name: str) -> type[Node]:
+    found = _classes.get(name)
+    if found is None:
+        found = _classes[name] = type(name.rpartition("::")[2], (Node,), {"_name": name, "__module__": __name__})
+    return found
+
+
+def node_of(tensor: Any) -> Node | None:
+    """Return the node of the operation that made a tensor."""
+    segment, slot = address_of(tensor)
+    return None if segment is None else _node_at(segment, slot)
+
+
+def _trace_of(segment: Segment) -> Any:
+    return segment.node if segment.node is not SEALED else segment.trace
+
+
+def _record_at(segment: Any, slot: int) -> Any:
+    """Return the record of a slot, by walking back from the end of the segment."""
+    return next(node for node in reversed(path_to(_trace_of(segment))) if any(o.slot == slot for o in node.outputs))
+
+
+def _node_at(segment: Segment, slot: int) -> Node | None:
+    """Return the node for a value on the tape: its operation's, its origin's, None without history."""
+    node = _record_at(segment, slot)
+    if node.primitive is IMPORT:
+        origin = segment.origins.get(slot)
+        if isinstance(origin, tuple):
+            return _node_at(*origin)
+        return None if origin is None else _accumulate_grad(origin)
+    if node.primitive.makes_leaf:
+        leaf = segment.leaves.get(slot)
+        return None if leaf is None else _accumulate_grad(leaf)
+    if not node.requires_grad:
+        return None
+    if node.primitive.transparent:
+        return _node_at(segment, node.operands[0].slot)
+    name = node.name or node.primitive.grad_name
+    if segment.composed is not None and slot in segment.composed:
+        name = segment.composed[slot][0]
+    if segment.grad_functions is None:
+        segment.grad_functions = weakref.WeakValueDictionary()
+    first_slot = slot if segment.composed is not None and slot in segment.composed else node.slot
+    found: Node | None = segment.grad_functions.get(first_slot)
+    if found is None:
+        found = segment.grad_functions[first_slot] = _class_named(name)(segment, first_slot)
+    return found
+
+
+_accumulators: Any = weakref.WeakValueDictionary()
+
+
+def _accumulate_grad(leaf: Any) -> Node:
+    found = _accumulators.get(id(leaf))
+    if found is None or found.variable is not leaf:
+        found = _accumulators[id(leaf)] = AccumulateGrad(leaf)
+    return found  # type: ignore[no-any-return]
+
+
+def _edge(segment: Segment | None, slot: int) -> tuple[Node | None, int]:
+    if segment is None:
+        return None, 0
+    node = _record_at(segment, slot)
+    number = next((i for i, output in enumerate(node.outputs) if output.slot == slot), 0)
+    return _node_at(segment, slot), number
+
+
+def _operand_places(segment: Any, slot: int) -> list[tuple[Segment | None, int]]:
+    """Return where an operation's operands are on the tape; those of a composed one are what it reads from outside."""
+    if segment.composed is None or slot not in segment.composed:
+        node = _record_at(segment, slot)
+        return [
+            (segment if operand.type.requires_grad else None, operand.slot) for operand in node.operands if not operand.type.is_number
+        ]
+    start = segment.composed[slot][1]
+    places: dict[tuple[Segment, int], None] = {}
+    seen = set()
+    stack = [(segment, slot)]
+    while stack:
+        at, number = stack.pop()
+        if (at.serial, number) in seen:
+            continue
+        seen.add((at.serial, number))
+        node = _record_at(at, number)
+        if node.primitive is IMPORT:
+            origin = at.origins.get(number)
+            if isinstance(origin, tuple):
+                stack.append(origin)
+            elif origin is not None:
+                places[at, number] = None
+        elif (at.serial, number) < start or node.primitive.makes_leaf:
+            places[at, number] = None
+        else:
+            stack.extend([(at, operand.slot) for operand in reversed(node.operands) if operand.type.requires_grad])
+    return list(places)

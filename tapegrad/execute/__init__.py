@@ -1,0 +1,1 @@
+"""How a trace is run: the NumPy interpreter."""

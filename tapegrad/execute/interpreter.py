@@ -1,0 +1,133 @@
+"""The interpreter: a trace is run record by record with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+
+class Plan:
+    """What a trace is lowered to, for one set of live slots.
+
+    ``instructions`` are (function, operand slots, result slots, slots to free after it). ``with_history`` are the live
+    slots that the reverse sweep can start from, ``residuals`` the slots it may read, ``origins`` the slots of outside
+    values and leaves it may reach.
+    """
+
+    __slots__ = ("instructions", "live", "with_history", "residuals", "origins")
+
+    def __init__(self, instructions: list[Any], live: tuple[int, ...], history: tuple[Any, Any, Any]) -> None:
+        self.instructions = instructions
+        self.live = live
+        self.with_history, self.residuals, self.origins = history
+
+
+def make_plan(path: list[Any], live: tuple[int, ...], released: Collection[int]) -> Plan:
+    """Lower a trace: find what the live values need, in order, and where each value is needed last."""
+    with_history = _with_history(path, live)
+    residuals, origins = _reachable_history(path, with_history, released)
+    needed = set(live) | residuals
+    kept = frozenset(needed)
+    chosen = []
+    for node in reversed(path):
+        if node.operands and any([output.slot in needed for output in node.outputs]):
+            chosen.append(node)
+            needed.update([operand.slot for operand in node.operands])
+    seen = set(kept)
+    instructions = []
+    for node in chosen:  # from the last to the first: the first time a slot is seen here is its last use
+        operands = tuple([operand.slot for operand in node.operands])
+        free = [slot for slot in dict.fromkeys(operands) if slot not in seen]
+        seen.update(free)
+        results = tuple([output.slot for output in node.outputs])
+        free += [slot for slot in results if slot not in needed and slot not in kept]
+        instructions.append((node.run, operands, results if len(results) > 1 else results[0], tuple(free)))
+    instructions.reverse()
+    return Plan(instructions, live, (with_history, tuple(sorted(residuals)), origins))
+
+
+def _with_history(path: list[Any], live: tuple[int, ...]) -> frozenset[int]:
+    """Return the live slots that require grad and are not leaves."""
+    found = set()
+    wanted = set(live)
+    for node in path:
+        if node.operands and not node.primitive.makes_leaf:
+            found.update([o.slot for o in node.outputs if o.slot in wanted and o.type.requires_grad])
+    return frozenset(found)
+
+
+def _reachable_history(path: list[Any], roots: Collection[int], released: Collection[int]) -> tuple[set[int], set[int]]:
+    """Return the slots whose values a later reverse sweep from these roots reads, and the outside slots it may reach."""
+    reached = set(roots)
+    replayable = set(roots)
+    residuals: set[int] = set()
+    origins: set[int] = set()
+    for node in reversed(path):
+        slots = [output.slot for output in node.outputs if output.slot in reached]
+        if not slots:
+            continue
+        if not node.operands or node.primitive.makes_leaf:
+            origins.update(slots)
+            continue
+        wanting = [operand.slot for operand in node.operands if operand.type.requires_grad]
+        reached.update(wanting)
+        if node.slot not in released and any([slot in replayable for slot in slots]):
+            residuals.update(node.saved)
+            replayable.update(wanting)
+    return residuals, origins
+
+
+def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
+    """Run the instructions over the environment (slot to value), in order; what depends on an error becomes a failure."""
+    with np.errstate(all="ignore"):
+        done = 0
+        try:
+            for run, operands, results, free in plan.instructions:
+                if len(operands) == 2:
+                    first, second = operands
+                    value = run(environment[first], environment[second])
+                else:
+                    value = run(*[environment[slot] for slot in operands])
+                if results.__class__ is int:
+                    environment[results] = value
+                else:
+                    for slot, part in zip(results, value, strict=True):
+                        environment[slot] = part
+                value = None
+                for slot in free:
+                    environment[slot] = None
+                done += 1
+        except Exception as error:  # any error of a record belongs to whoever reads its result
+            _spoil(plan.instructions[done], environment, failure(error))
+        for instruction in plan.instructions[done + 1 :]:
+            _run_carefully(instruction, environment, failure)
+
+
+def _run_carefully(instruction: Any, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
+    """Run one instruction of which operands may be failures."""
+    run, operands, results, free = instruction
+    values = [environment[slot] for slot in operands]
+    for value in values:
+        if value.__class__ is failure:
+            _spoil(instruction, environment, value)
+            return
+    try:
+        value = run(*values)
+    except Exception as error:  # as above
+        _spoil(instruction, environment, failure(error))
+        return
+    for slot, part in [(results, value)] if results.__class__ is int else zip(results, value, strict=True):
+        environment[slot] = part
+    for slot in free:
+        environment[slot] = None
+
+
+def _spoil(instruction: Any, environment: list[Any], failed: Any) -> None:
+    """Let a failure stand for the results of an instruction."""
+    _, _, results, free = instruction
+    for slot in (results,) if results.__class__ is int else results:
+        environment[slot] = failed
+    for slot in free:
+        environment[slot] = None

@@ -1,0 +1,1 @@
+"""Composed functions, by family: what users call, made of primitives."""

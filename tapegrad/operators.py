@@ -1,0 +1,107 @@
+"""The operators' path onto the tape: the few instructions that run for each `a * b` of a repeated program.
+
+An operator looks whether the trace's next node is this very record (the same primitive, the operands' nodes): then it
+appends, and nothing else is looked at. All else (first time, another operand, a full segment) is `record`'s.
+There must be no call between reading the segment's node and appending (see tape/record.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .tape.record import record
+from .tape.segment import state
+from .tape.trace import NUMBERS
+
+new_tensor: Callable[[], Any]  # tensor.py puts it here
+
+
+def binary(primitive: Any) -> Callable[[Any, Any], Any]:
+    """Return the method for `self <operator> other`."""
+
+    def operator(self: Any, other: Any) -> Any:
+        result = new_tensor()
+        segment = state.segment
+        node = segment.node.next
+        try:
+            if node.primitive is primitive and node.first is self._node and self._segment is segment:
+                if node.second is other.__class__:  # a Python number: a run-time input
+                    result._segment = segment
+                    result._node = segment.node = node
+                    segment.values += (other, result)
+                    return result
+                if node.second is other._node and other._segment is segment:
+                    result._segment = segment
+                    result._node = segment.node = node
+                    segment.values.append(result)
+                    return result
+        except AttributeError:  # no next node yet, or the other operand is no tensor
+            pass
+        operand = operand_from(other)
+        return NotImplemented if operand is None else record(primitive, (self, operand))
+
+    return operator
+
+
+def reflected(primitive: Any, name: str | None = None) -> Callable[[Any, Any], Any]:
+    """Return the method for `other <operator> self`."""
+
+    def operator(self: Any, other: Any) -> Any:
+        operand = operand_from(other)
+        return NotImplemented if operand is None else record(primitive, (operand, self), (), name)
+
+    return operator
+
+
+def unary(primitive: Any) -> Callable[[Any], Any]:
+    """Return the method for an operator (or function) of one operand."""
+
+    def operator(self: Any) -> Any:
+        result = new_tensor()
+        segment = state.segment
+        node = segment.node.next
+        if node is not None and node.primitive is primitive and node.first is self._node and self._segment is segment:
+            result._segment = segment
+            result._node = segment.node = node
+            segment.values.append(result)
+            return result
+        return record(primitive, (self,))
+
+    return operator
+
+
+def operand_from(value: Any) -> Any:
+    """Return a value as an operand (a tensor or a Python number), or None if it cannot be one."""
+    kind = value.__class__
+    if kind in NUMBERS:
+        if kind is int and not -(1 << 63) <= value < 1 << 64:
+            raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
+        return value
+    if hasattr(kind, "_node"):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        from .functions.creation import as_tensor
+
+        return as_tensor(value)
+    if isinstance(value, (bool, int, float, complex)):
+        return next(base(value) for base in (int, float, complex) if isinstance(value, base))
+    return None
+
+
+def power(self: Any, exponent: Any) -> Any:
+    """``self ** exponent``: a small integer exponent is part of the structure, any other a run-time input."""
+    from .primitives.arithmetic import integer_power
+    from .primitives.arithmetic import power as general
+
+    if exponent.__class__ is int and -8 <= exponent <= 8:
+        return record(integer_power, (self,), (exponent,))
+    if exponent.__class__ is float and exponent.is_integer() and -8 <= exponent <= 8 and self.dtype.category >= dtypes.FLOAT:
+        return record(integer_power, (self,), (int(exponent),))
+    operand = operand_from(exponent)
+    return NotImplemented if operand is None else record(general, (self, operand))

@@ -1,0 +1,41 @@
+"""The table of primitives, one file a family."""
+
+from . import (
+    arithmetic,
+    casting,
+    comparison,
+    contraction,
+    convolution,
+    cumulative,
+    indexing,
+    linalg,
+    marks,
+    movement,
+    pooling,
+    reductions,
+    rounding,
+    selection,
+    sorting,
+    special,
+    transcendental,
+)
+
+__all__ = [
+    "arithmetic",
+    "casting",
+    "comparison",
+    "contraction",
+    "convolution",
+    "cumulative",
+    "indexing",
+    "linalg",
+    "marks",
+    "movement",
+    "pooling",
+    "reductions",
+    "rounding",
+    "selection",
+    "sorting",
+    "special",
+    "transcendental",
+]

@@ -1,0 +1,233 @@
+"""What declares a primitive: one call, in one place, is one row of the table.
+
+A rule is a small function that names what it needs, and the names tell the tape what to keep for the reverse sweep:
+
+======================  ====================================================================================
+``g``                   the cotangent of the result (a tuple, with None where there is none, for several results);
+                        in forward mode the same rule gets the tangent of its operand
+``a``, ``b``, ``c``,    the operands' values (kept as residuals); ``operands`` for all of a variadic primitive
+``d``, ``e``
+``constants``           the values of the operands that never have a cotangent (``Type.is_constant``: Python numbers,
+                        integer and bool tensors), in order: for a variadic primitive that need not keep the others
+``r``                   the result's value (kept as a residual); a tuple for several results
+``types``, ``rtype``    the operands' types and the result's (shape, dtype, ...: nothing is kept)
+``needs``               which operands want a cotangent, a tuple of bools (``vjp`` rules only)
+any static parameter    by its name
+======================  ====================================================================================
+
+Rules are written in tensor operations, so they can be recorded and differentiated again. They never mention
+broadcasting or promotion: the replay sums and casts a cotangent to its operand's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..tape.record import record
+from ..tape.types import Type
+from . import batching, type_rules
+
+Rule = Callable[..., Any]
+OPERAND_NAMES = ("a", "b", "c", "d", "e")
+TABLE: dict[str, Primitive] = {}
+
+
+class Sample:
+    """Operands (arrays or Python numbers) and static parameters to test a primitive on."""
+
+    def __init__(self, *operands: Any, **parameters: Any) -> None:
+        self.operands = operands
+        self.parameters = parameters
+
+    def __repr__(self) -> str:
+        shapes = [getattr(operand, "shape", operand) for operand in self.operands]
+        return f"Sample({shapes}, {self.parameters})"
+
+
+class BoundRule:
+    """A rule and the places its arguments come from."""
+
+    __slots__ = ("function", "names", "saved_operands", "saves_result", "saves_all", "saves_constants")
+
+    def __init__(self, function: Rule) -> None:
+        code = function.__code__  # type: ignore[attr-defined]  # every rule is a plain function or lambda
+        self.function = function
+        self.names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self.saved_operands = tuple(OPERAND_NAMES.index(name) for name in self.names if name in OPERAND_NAMES)
+        self.saves_result = "r" in self.names
+        self.saves_all = "operands" in self.names
+        self.saves_constants = "constants" in self.names
+
+
+class Primitive:
+    """An operation that the tape can record.
+
+    Calling it with tensors (and Python numbers, which are run-time inputs) and its static parameters by name records it
+    and returns the result tensor, or a tuple of them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        numpy: Callable[..., Any],
+        type_rule: Callable[..., Any],
+        *,
+        parameters: Sequence[str] = (),
+        results: int = 1,
+        derivatives: Sequence[Rule | None] | None = None,
+        vjp: Rule | None = None,
+        jvp: Rule | None = None,
+        linear_in: tuple[int, ...] = (),
+        jointly: bool = False,
+        casts: Callable[..., Any] | None = None,
+        batch: Callable[..., Any] | None = None,
+        samples: Callable[[], list[Sample]] | None = None,
+        torch: Callable[..., Any] | None = None,
+        grad_name: str | None = None,
+        differentiable: bool = True,
+    ) -> None:
+        if name in TABLE:
+            raise ValueError(f"primitive {name!r} is declared twice")
+        self.name = name
+        self.numpy = numpy
+        self.type_rule = type_rule
+        self.parameters = tuple(parameters)
+        self.results = results
+        self.derivatives = None if derivatives is None else tuple(None if d is None else BoundRule(d) for d in derivatives)
+        self.vjp = None if vjp is None else BoundRule(vjp)
+        self.jvp = None if jvp is None else BoundRule(jvp)
+        self.linear_in = linear_in
+        self.jointly = jointly
+        self.casts = casts
+        self.batch = batch
+        self.samples = samples
+        self.torch = torch
+        self.grad_name = grad_name or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+        self.differentiable = differentiable and (derivatives is not None or vjp is not None)
+        self.makes_leaf = False  # the leaf mark sets it (marks.py)
+        self.transparent = False  # the marks that ``grad_fn`` looks through set it
+        TABLE[name] = self
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+    def __call__(self, *operands: Any, name: str | None = None, **parameters: Any) -> Any:
+        """Record the primitive; `name` is the name that ``grad_fn`` shows instead of the primitive's own."""
+        if self.parameters:
+            return record(self, operands, tuple([parameters[key] for key in self.parameters]), name)
+        return record(self, operands, (), name)
+
+
+def elementwise(
+    name: str,
+    numpy: Callable[..., Any],
+    derivatives: Sequence[Rule | None] | None,
+    *,
+    casts: Callable[[str, tuple[Type, ...]], Any] = type_rules.promoted,
+    parameters: Sequence[str] = (),
+    domain: Any = (-2.0, 2.0),
+    torch: Callable[..., Any],
+    grad_name: str | None = None,
+    samples: Callable[[], list[Sample]] | None = None,
+    arity: int | None = None,
+) -> Primitive:
+    """Declare an elementwise primitive.
+
+    Each derivative (one per operand, None where there is none) maps the tangent of its operand to its share of the
+    result's tangent, such as ``lambda g, r: g * (1 - r * r)`` for tanh; being linear in ``g``, the same line is the VJP.
+    `derivatives` None: not differentiable. `casts(name, types)` gives the dtype to compute in and that of the result
+    (see type_rules); the NumPy function gets its operands in the former. `domain` is an interval to draw test operands
+    from, or one an operand. `torch(torch, a, b, ..., **parameters)` is the same function in PyTorch, for the tests.
+    """
+    operands = arity if arity is not None else len(derivatives or (None,))
+
+    def type_rule(*types: Type, **_parameters: Any) -> Any:
+        _, result = casts(name, types)
+        return result, *type_rules.broadcast(name, types)
+
+    return Primitive(
+        name,
+        numpy,
+        type_rule,
+        parameters=parameters,
+        derivatives=derivatives,
+        casts=casts,
+        batch=batching.elementwise,
+        samples=samples or (lambda: batching.elementwise_samples(Sample, operands, domain)),
+        torch=torch,
+        grad_name=grad_name,
+    )
+
+
+def linear(
+    name: str,
+    numpy: Callable[..., Any],
+    type_rule: Callable[..., Any],
+    *,
+    transpose: Rule | Sequence[Rule | None],
+    parameters: Sequence[str] = (),
+    batch: Callable[..., Any],
+    samples: Callable[[], list[Sample]],
+    torch: Callable[..., Any],
+    jointly: bool = False,
+    grad_name: str | None = None,
+    casts: Callable[..., Any] | None = None,
+) -> Primitive:
+    """Declare a primitive that is linear in some operands, each separately (matmul) or all jointly (update).
+
+    `transpose` has one rule an operand (None where it is not linear, such as an index), from the result's cotangent to
+    the operand's. In forward mode the primitive itself is applied to the tangents.
+    """
+    rules = (transpose,) if callable(transpose) else tuple(transpose)
+    return Primitive(
+        name,
+        numpy,
+        type_rule,
+        parameters=parameters,
+        derivatives=rules,
+        linear_in=tuple(i for i, rule in enumerate(rules) if rule is not None),
+        jointly=jointly,
+        batch=batch,
+        samples=samples,
+        torch=torch,
+        grad_name=grad_name,
+        casts=casts,
+    )
+
+
+def other(
+    name: str,
+    numpy: Callable[..., Any],
+    type_rule: Callable[..., Any],
+    *,
+    vjp: Rule | None,
+    jvp: Rule | None,
+    parameters: Sequence[str] = (),
+    results: int = 1,
+    batch: Callable[..., Any],
+    samples: Callable[[], list[Sample]],
+    torch: Callable[..., Any],
+    grad_name: str | None = None,
+    casts: Callable[..., Any] | None = None,
+) -> Primitive:
+    """Declare any other primitive.
+
+    ``vjp`` returns the cotangents of the operands (one value, or a tuple with None for those without); ``jvp`` gets in
+    ``g`` the tuple of the operands' tangents (zeros where there is none, None for operands that cannot have one) and
+    returns the tangent of the result (a tuple for several). Both None: not differentiable (sort indices, argmax).
+    """
+    return Primitive(
+        name,
+        numpy,
+        type_rule,
+        parameters=parameters,
+        results=results,
+        vjp=vjp,
+        jvp=jvp,
+        batch=batch,
+        samples=samples,
+        torch=torch,
+        grad_name=grad_name,
+        casts=casts,
+    )

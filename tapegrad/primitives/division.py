@@ -1,0 +1,115 @@
+"""Division that rounds, and its remainders, by the rules of each dtype. They are part of arithmetic's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tape.constants import zeros_of
+from ..tape.types import Type
+from .declare import Sample, elementwise
+from .precision import in_single, missing, number
+
+# Away from whole quotients, where the derivatives jump.
+_quotients = (np.array([[5.3, -4.1, 0.7, 2.9], [7.7, -0.4, -9.2, 3.3]]), np.array([2.0, 1.5, -2.0, -1.25]))
+
+
+def _samples() -> list[Sample]:
+    a, b = _quotients
+    integers = np.array([[-7, 7, -7, 7], [6, -6, 0, 9]])
+    return [
+        Sample(a, b),
+        Sample(a[0, 0], b[0]),
+        Sample(a, 1.7),
+        Sample(a.T[::2], b[::2, None]),
+        Sample(a[:0], b),
+        Sample(integers, np.array([2, -2, -2, 2])),
+    ]
+
+
+def _by_kind(of_integers: Callable[[Any, Any], Any], of_floats: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the function that divides integers, refusing zero, with one function and floats with another."""
+    of_floats = in_single(of_floats)
+
+    def divide(a: Any, b: Any) -> Any:
+        if np.result_type(a, b).kind not in "iu":
+            return of_floats(a, b)
+        if not np.all(b):
+            raise RuntimeError("ZeroDivisionError")
+        return of_integers(a, b)
+
+    return divide
+
+
+def _truncate_integers(a: Any, b: Any) -> Any:
+    """Divide towards zero: one more than the floor where that is negative and the division leaves a remainder."""
+    quotient, rest = np.divmod(a, b)
+    return quotient + ((rest != 0) & ((a < 0) != (b < 0)))
+
+
+def _remainder_of_floats(a: Any, b: Any) -> Any:
+    """The remainder with the divisor's sign; np.remainder differs in the sign of zeros."""
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & (np.less(b, 0) != np.less(rest, 0)), rest + b, rest)
+
+
+_floor = _by_kind(np.floor_divide, np.floor_divide)
+
+
+_missing = missing("derivative for aten::floor_divide is not implemented")
+
+
+def _zero(g: Any, rtype: Type) -> Any:
+    return zeros_of(rtype)
+
+
+# The operator //, which PyTorch does not differentiate.
+floor_divide = elementwise(
+    "floor_divide",
+    _floor,
+    (_missing, _missing),
+    casts=number,
+    samples=_samples,
+    torch=lambda torch, a, b: torch.floor_divide(a, b),
+)
+
+# Division with a rounding mode: its derivative is zero.
+div_floor = elementwise(
+    "div_floor",
+    _floor,
+    (_zero, _zero),
+    casts=number,
+    samples=_samples,
+    torch=lambda torch, a, b: torch.div(a, b, rounding_mode="floor"),
+    grad_name="DivBackward2",
+)
+
+trunc_divide = elementwise(
+    "trunc_divide",
+    _by_kind(_truncate_integers, lambda a, b: np.trunc(np.true_divide(a, b))),
+    (_zero, _zero),
+    casts=number,
+    samples=_samples,
+    torch=lambda torch, a, b: torch.div(a, b, rounding_mode="trunc"),
+    grad_name="DivBackward2",
+)
+
+remainder = elementwise(
+    "remainder",
+    _by_kind(np.remainder, _remainder_of_floats),
+    (lambda g: g, lambda g, a, b: -g * div_floor(a, b)),
+    casts=number,
+    samples=_samples,
+    torch=lambda torch, a, b: torch.remainder(a, b),
+)
+
+fmod = elementwise(
+    "fmod",
+    _by_kind(np.fmod, np.fmod),
+    (lambda g: g, lambda g, a, b: -g * trunc_divide(a, b)),
+    casts=number,
+    samples=_samples,
+    torch=lambda torch, a, b: torch.fmod(a, b),
+)

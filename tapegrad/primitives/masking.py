@@ -1,0 +1,205 @@
+"""Masks: bool tensors that say which elements to fill or to replace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tape.constants import zeros
+from ..tape.types import Shape, Type
+from . import batching, type_rules
+from .batching import grid
+from .declare import Sample, linear, other
+
+# How PyTorch calls the types in its overflow errors.
+_C_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+def _overflow(name: str) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {_C_NAMES[name]} without overflow")
+
+
+def check_number(value: Any, dtype: np.dtype[Any]) -> None:
+    """Raise PyTorch's error for a Python number too large for the dtype that it is written to."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if value == value and not limits.min <= value <= limits.max:
+            raise _overflow(dtype.name)
+    elif dtype.name == "float16" and abs(value) > 65504 and np.isfinite(value):
+        raise _overflow(dtype.name)
+    elif dtype.name == "float32" and abs(value) > np.finfo(np.float32).max and np.isfinite(value):
+        raise _overflow(dtype.name)
+
+
+def _masked_fill(a: Any, mask: Any, value: Any) -> Any:
+    dtype = np.result_type(a)
+    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+        check_number(value, dtype)
+    return np.where(mask, np.asarray(value).astype(dtype), a)
+
+
+def _masked_fill_type(a: Type, mask: Type, value: Type) -> Any:
+    if mask.dtype is not dtypes.bool:
+        kind = _MASK_NAMES.get(mask.dtype.name, mask.dtype.name)
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}")
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if value.dtype.is_complex and not a.dtype.is_complex:
+        raise _overflow(a.dtype.name)
+    shape, strides = type_rules.broadcast("masked_fill", (a, mask))
+    if shape == a.shape and type_rules.is_dense(a.shape, a.strides):
+        strides = a.strides
+    return a.dtype, shape, strides
+
+
+_MASK_NAMES = {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+def _masked_fill_vjp(g: Any, b: Any, types: Any, needs: Any) -> Any:
+    old = masked_fill(g, b, 0) if needs[0] else None
+    return old, None, masked_fill(g, ~b, 0) if needs[2] else None
+
+
+def _masked_fill_jvp(g: Any, b: Any, types: Any) -> Any:
+    old = zeros(types[0].shape, types[0].dtype) if g[0] is None else g[0]
+    return masked_fill(old, b, 0 if g[2] is None else g[2])
+
+
+def _masked_fill_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool]) -> Any:
+    a, mask, value = operands
+    if not batched[2]:
+        return batching.elementwise(lambda a, mask: primitive(a, mask, value), (a, mask), batched[:2])
+    from .casting import cast
+    from .selection import where
+
+    return batching.elementwise(where, (mask, cast(value, dtype=a.dtype), a), (batched[1], True, batched[0]))
+
+
+def _mask(*shape: int) -> Any:
+    """Return a mask that is true for every third element."""
+    return (np.arange(math.prod(shape)) % 3 == 1).reshape(shape)
+
+
+masked_fill = other(
+    "masked_fill",
+    _masked_fill,
+    _masked_fill_type,
+    vjp=_masked_fill_vjp,
+    jvp=_masked_fill_jvp,
+    batch=_masked_fill_batch,
+    samples=lambda: [
+        Sample(grid(3, 4), _mask(3, 4), 0.5),
+        Sample(grid(4, 6).T[::2], _mask(4), np.array(0.25)),
+        Sample(grid(4), _mask(3, 4), float("-inf")),
+        Sample(grid(), np.array(True), 2),
+        Sample(grid(0, 3), _mask(0, 3), 2),
+    ],
+    torch=lambda torch, a, mask, value: a.masked_fill(mask, value),
+)
+
+
+# Replacing the masked elements, one after the other
+
+
+def _masked_scatter(a: Any, mask: Any, source: Any) -> Any:
+    result = np.array(np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)), order="C")
+    mask = np.broadcast_to(mask, result.shape)
+    count = np.count_nonzero(mask)
+    if count > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    result[mask] = source.reshape(-1)[:count]
+    return result
+
+
+def _masked_scatter_type(a: Type, mask: Type, source: Type) -> Any:
+    if a.dtype is not source.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{a.dtype.title} and {source.dtype.title}"
+        )
+    if mask.dtype is not dtypes.bool:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
+    return a.dtype, type_rules.broadcast_shapes("masked_scatter", a.shape, mask.shape)
+
+
+def _masked_scatter_vjp(g: Any, b: Any, types: Any, needs: Any) -> Any:
+    old = masked_fill(g, b, 0) if needs[0] else None
+    return old, None, masked_gather(g, b, shape=types[2].shape) if needs[2] else None
+
+
+def _masked_scatter_jvp(g: Any, b: Any, types: Any) -> Any:
+    old, new = (zeros(types[i].shape, types[i].dtype) if g[i] is None else g[i] for i in (0, 2))
+    return masked_scatter(old, b, new)
+
+
+masked_scatter = other(
+    "masked_scatter",
+    _masked_scatter,
+    _masked_scatter_type,
+    vjp=_masked_scatter_vjp,
+    jvp=_masked_scatter_jvp,
+    batch=batching.unrolled,
+    samples=lambda: [
+        Sample(grid(3, 4), _mask(3, 4), -grid(5)),
+        Sample(grid(4, 6).T[::2], _mask(4), -grid(2, 3)),
+        Sample(grid(4), _mask(3, 4), -grid(4)),
+        Sample(grid(3), np.zeros(3, bool), -grid(0)),
+    ],
+    torch=lambda torch, a, mask, source: a.masked_scatter(mask, source),
+)
+
+
+def _masked_gather(a: Any, mask: Any, shape: Shape) -> Any:
+    """Return the masked elements, one after the other, in zeros of this shape."""
+    kept = a[np.broadcast_to(mask, a.shape)]
+    result = np.zeros(shape, a.dtype)
+    result.reshape(-1)[: kept.size] = kept
+    return result
+
+
+def _masked_gather_type(a: Type, mask: Type, shape: Shape) -> Any:
+    return a.dtype, shape
+
+
+def _torch_masked_gather(torch: Any, a: Any, mask: Any, shape: Shape) -> Any:
+    kept = a.masked_select(mask)
+    return torch.cat([kept, kept.new_zeros(math.prod(shape) - kept.numel())]).reshape(shape)
+
+
+masked_gather = linear(
+    "masked_gather",
+    _masked_gather,
+    _masked_gather_type,
+    transpose=(lambda g, b, types: masked_scatter(zeros(types[0].shape, types[0].dtype), b, g), None),
+    parameters=("shape",),
+    batch=batching.unrolled,
+    samples=lambda: [
+        Sample(grid(3, 4), _mask(3, 4), shape=(5,)),
+        Sample(grid(4, 6).T[::2], _mask(4), shape=(3, 2)),
+        Sample(grid(3), np.zeros(3, bool), shape=(0,)),
+    ],
+    torch=_torch_masked_gather,
+)

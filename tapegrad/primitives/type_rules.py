@@ -1,0 +1,144 @@
+"""Pieces of type rules: broadcasting, dtypes, axes, and the errors that PyTorch raises for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..tape.types import Shape, Type, contiguous_strides
+
+Casts = tuple[dtypes.dtype, dtypes.dtype]
+
+
+def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
+    """Return the shape that these shapes broadcast to, or raise RuntimeError naming the operation and the sizes."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    result = [1] * max(len(shape) for shape in shapes)
+    for shape in shapes:
+        offset = len(result) - len(shape)
+        for axis, length in enumerate(shape, offset):
+            if length != 1:
+                if result[axis] not in (1, length):
+                    raise RuntimeError(
+                        f"The size of tensor a ({result[axis]}) must match the size of tensor b ({length}) at "
+                        f"non-singleton dimension {axis} ({name} of shapes {', '.join(str(list(s)) for s in shapes)})"
+                    )
+                result[axis] = length
+    return tuple(result)
+
+
+def broadcast(name: str, types: Sequence[Type]) -> tuple[Shape, Shape]:
+    """Return the shape and strides of an elementwise result; a layout that all full-shape operands share is kept."""
+    shape = types[0].shape if len(types) == 1 else broadcast_shapes(name, *[t.shape for t in types])
+    full = [t.strides for t in types if t.shape == shape]
+    if full and all(strides == full[0] for strides in full) and is_dense(shape, full[0]):
+        return shape, full[0]
+    return shape, contiguous_strides(shape)
+
+
+def is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether these strides are those of a permuted contiguous array."""
+    expected = 1
+    for stride, length in sorted(zip(strides, shape, strict=True)):
+        if length != 1:
+            if stride != expected:
+                return False
+            expected *= length
+    return True
+
+
+def result_dtype(types: Sequence[Type]) -> dtypes.dtype:
+    """Return the promoted dtype of operands: dimensioned tensors, then 0-d tensors, then Python numbers."""
+    first = types[0].dtype
+    if all(t.dtype is first for t in types):
+        return first
+    by_priority: list[dtypes.dtype | None] = [None, None, None]
+    for t in types:
+        priority = 2 if t.is_number else 1 if t.ndim == 0 else 0
+        seen = by_priority[priority]
+        by_priority[priority] = t.dtype if seen is None else dtypes.promote_types(seen, t.dtype)
+    return dtypes.promote(*by_priority)
+
+
+# What an elementwise primitive computes in, and its result's dtype. Each takes the primitive's name (for errors).
+
+
+def promoted(name: str, types: Sequence[Type]) -> Casts:
+    """Compute in the promoted dtype."""
+    dtype = result_dtype(types)
+    return dtype, dtype
+
+
+def promoted_to_float(name: str, types: Sequence[Type]) -> Casts:
+    """Compute in the promoted dtype, integers and bool as the default dtype."""
+    dtype = result_dtype(types)
+    if dtype.category < dtypes.FLOAT:
+        dtype = dtypes.get_default_dtype()
+    return dtype, dtype
+
+
+def compared(name: str, types: Sequence[Type]) -> Casts:
+    """Compute in the promoted dtype, result bool."""
+    return result_dtype(types), dtypes.bool
+
+
+def to_real(name: str, types: Sequence[Type]) -> Casts:
+    """Compute in the promoted dtype, result its real dtype (abs, real, imag, angle)."""
+    dtype = result_dtype(types)
+    return dtype, dtype.to_real()
+
+
+def logical(name: str, types: Sequence[Type]) -> Casts:
+    """Compute in bool, result bool."""
+    return dtypes.bool, dtypes.bool
+
+
+def integral(name: str, types: Sequence[Type]) -> Casts:
+    """Compute in the promoted dtype, which must not be floating point or complex."""
+    dtype = result_dtype(types)
+    if dtype.category >= dtypes.FLOAT:
+        raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtype.title}\': only for integers and bool')
+    return dtype, dtype
+
+
+# Axes
+
+
+def normalise_axis(axis: int, ndim: int) -> int:
+    """Return the axis counted from the front, or raise PyTorch's IndexError. A 0-d tensor has the axes -1 and 0."""
+    size = ndim or 1
+    if not -size <= axis < size:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {axis})")
+    return axis + size if axis < 0 else axis
+
+
+def normalise_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return axes counted from the front, all of them for None or (), or raise for one out of range or met twice."""
+    if axes is None:
+        return tuple(range(ndim))
+    if isinstance(axes, int):
+        axes = (axes,)
+    if len(axes) == 0:
+        return tuple(range(ndim))
+    result = tuple([normalise_axis(axis, ndim) for axis in axes])
+    if len(set(result)) != len(result):
+        twice = next(axis for axis in result if result.count(axis) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return result if ndim else ()
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    """Return the shape left after reducing these (normalised) axes."""
+    if keepdims:
+        return tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
+    return tuple([length for axis, length in enumerate(shape) if axis not in axes])
+
+
+def require_floating(name: str, *types: Type) -> Any:
+    """Raise for an operand that is neither floating point nor complex."""
+    for t in types:
+        if t.dtype.category < dtypes.FLOAT:
+            raise RuntimeError(f"{name}: expected a floating point or complex tensor as input, got {t.dtype.title}")

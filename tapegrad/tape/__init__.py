@@ -1,0 +1,1 @@
+"""The tape: recording, materialising, replay, views and modes."""

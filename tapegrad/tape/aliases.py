@@ -1,0 +1,265 @@
+"""Views and in-place operations, on a tape whose values never change.
+
+A view knows the root tensor it was made from and the chain of movement primitives that leads to it. An in-place
+operation gives the root a new slot (through a view: the root with that part replaced), and makes its views stale; a
+stale view is regenerated along its chain when it is next used. Old slots keep the old value, so no gradient is ever
+silently wrong. Only a buffer that an outside NumPy array shares is really written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..primitives.marks import assign, detach, leaf
+from ..primitives.movement import apply_chain, apply_chain_to_array, update
+from . import checks
+from .buffers import buffer_is_seen, is_concrete, live_views, own_buffer
+from .record import address_of, here, mark_composed, read, record
+from .segment import GradMode, state
+
+# One step from a tensor to a view of it: the primitive's name, its static parameters, how many numbers it takes.
+Link = tuple[str, tuple[Any, ...], int]
+
+
+def make_view(base: Any, primitive: Any, numbers: tuple[Any, ...] = (), parameters: tuple[Any, ...] = (), name: str | None = None) -> Any:
+    """Record a movement primitive whose result is a view of `base`, and remember the alias."""
+    view = record(primitive, (base, *numbers), parameters, name)
+    if not state.grad_enabled and not state.inference and base.requires_grad:
+        become_leaf(view, True)  # a view made without grad of what requires it says that it does
+    register_view(base, view, (primitive.name, parameters, len(numbers)), numbers)
+    return view
+
+
+def register_view(base: Any, view: Any, link: Link, numbers: tuple[Any, ...] = ()) -> None:
+    """Remember that `view` is what `link` makes of `base`."""
+    root = base._root()
+    view._base = root
+    view._chain = (*base._chain, link)
+    view._chain_numbers = (*base._chain_numbers, *numbers)
+    if base._is_detached:
+        view._is_detached = True
+    if base._is_multiple_view is not None:
+        view._is_multiple_view = base._is_multiple_view
+    if not state.grad_enabled or base._made_without_grad:
+        view._made_without_grad = True
+    views = root._views
+    if views is None:
+        views = root._views = []
+    elif len(views) >= 8 and len(views) & (len(views) - 1) == 0:  # at every power of two, forget the dead
+        views[:] = [reference for reference in views if reference() is not None]
+    views.append(weakref.ref(view))
+    _share_buffer(root, view)
+
+
+def _share_buffer(root: Any, view: Any) -> None:
+    """Let a view of a buffer that is shared with the outside be of that very memory."""
+    if root._is_shared and is_concrete(root) and is_concrete(view):
+        chain = tuple([link for link in view._chain if link[0] != "detach"])
+        view._array = apply_chain_to_array(root._array, chain, view._chain_numbers)
+
+
+def regenerate(view: Any) -> None:
+    """Bring a stale view up to date with its root."""
+    with GradMode(not view._made_without_grad):
+        start = here()
+        current = apply_chain(view._base, view._chain, view._chain_numbers)
+        if current.requires_grad:
+            mark_composed("AsStridedBackward0", current, start)
+        view._is_stale = False
+        take_place(view, current)
+        _share_buffer(view._base, view)
+
+
+def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
+    """Give `tensor` the value of `result` (of its shape and dtype), as an in-place operation does; return `tensor`.
+
+    Call `checks.check_writable` before computing `result`, so that an error leaves everything as it was.
+    """
+    root = tensor._root()
+    if root is tensor:
+        _write(root, result)
+        return tensor
+    chain = tuple([link for link in tensor._chain if link[0] != "detach"])
+    if tensor._is_detached:
+        with GradMode(False):
+            _write(root, _with_part(root, result, chain, tensor._chain_numbers), data_only=True)
+    else:
+        _write(root, _with_part(root, result, chain, tensor._chain_numbers))
+    return tensor
+
+
+def _with_part(root: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any, ...]) -> Any:
+    if not chain:
+        return part
+    return record(update, (root, part, *numbers), (chain,), "torch::autograd::CopySlices")
+
+
+def _write(root: Any, result: Any, data_only: bool = False) -> None:
+    """Give a root tensor a new value; a leaf that requires grad stays one, and its views become stale."""
+    was_leaf = root.requires_grad and root.is_leaf
+    if was_leaf:
+        result = _as_leaf(root, result)
+    elif data_only and root.requires_grad:
+        with GradMode(True):
+            result = record(assign, (root, result))
+    checks.note_overwrite(root)
+    buffer = root._array if root._is_shared and is_concrete(root) and buffer_is_seen(root) else None
+    if buffer is not None and buffer.flags.writeable:
+        np.copyto(buffer, read(result))
+        take_place(root, result)
+        root._array = buffer
+    else:
+        root._is_shared = False
+        take_place(root, result)
+    root._version_count += 1
+    for view in live_views(root):
+        _make_stale(view)
+
+
+def _as_leaf(root: Any, result: Any) -> Any:
+    """Return the result as a value that is a leaf: by a mark on the tape while pending, else by its flags."""
+    marked = record(leaf, (result,))
+    if not is_concrete(marked):
+        marked._segment.leaves[marked._node.slot] = root
+    return marked
+
+
+def _make_stale(view: Any) -> None:
+    _forget_pending(view)
+    view._is_stale = True
+    view._segment = None
+    view._home = None
+    view._node = view._node.type
+    if is_concrete(view):
+        del view._array
+
+
+def _forget_pending(tensor: Any) -> None:
+    """Take the tensor out of its open segment, which need not compute its old value for it."""
+    segment = tensor._segment
+    if segment is None or is_concrete(tensor):
+        return
+    with segment.lock:
+        slot = tensor._node.slot
+        values = segment.values if segment.detached is None else segment.detached[1]
+        if slot < len(values) and values[slot] is tensor:
+            values[slot] = None
+
+
+def take_place(tensor: Any, result: Any) -> None:
+    """Let `tensor` stand where `result` stands: the same slot or value, and history."""
+    _forget_pending(tensor)
+    segment = result._segment
+    with segment.lock if segment is not None else contextlib.nullcontext():
+        if is_concrete(result):
+            array, type_, home = result._array, result._node.type, result._home
+            tensor._segment = None
+            tensor._node = type_
+            tensor._array = array
+            tensor._home = home
+            tensor._home_slot = 0 if home is None else result._home_slot
+        else:
+            values = segment.values if segment.detached is None else segment.detached[1]
+            slot = result._node.slot
+            if slot < len(values) and values[slot] is result:
+                values[slot] = tensor
+            if is_concrete(tensor):
+                del tensor._array
+            tensor._segment = segment
+            tensor._node = result._node
+            tensor._home = None
+    if tensor._retains_grad:
+        tensor.retain_grad()
+
+
+def export(tensor: Any) -> np.ndarray[Any, Any]:
+    """Return an array that shares memory with the tensor; from now on its operations do not wait (design rule 11)."""
+    root = tensor._root()
+    array = read(root)
+    if not (root._is_shared and buffer_is_seen(root)):
+        own = own_buffer(root, array)
+        if own is not array:
+            root._array = own
+            for view in live_views(root):
+                _make_stale(view)
+        root._is_shared = True
+    buffer: np.ndarray[Any, Any] = root._array
+    if tensor is root:
+        return buffer[...]
+    chain = tuple([link for link in tensor._chain if link[0] != "detach"])
+    shown = apply_chain_to_array(buffer, chain, tensor._chain_numbers)
+    return shown[...] if shown is buffer else shown
+
+
+def detached(tensor: Any, own_version: bool = False) -> Any:
+    """Return a tensor that shares the storage but has no history (`detach`, and `data` with a version of its own)."""
+    if is_concrete(tensor) and not tensor._is_stale:
+        view = tensor._like(tensor._array, tensor._node.type.replace(requires_grad=False))
+    else:
+        view = record(detach, (tensor,))
+    register_view(tensor, view, ("detach", (), 0))
+    view._is_detached = True
+    view._made_without_grad = False
+    view._has_own_version = own_version
+    return view
+
+
+def set_data(tensor: Any, value: Any) -> None:
+    """Let the tensor have the storage of `value`; whether it requires grad, and its history, stay."""
+    type_ = tensor._current_type()
+    if type_.requires_grad and value.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    array = read(value)
+    home, slot = tensor._home, tensor._home_slot
+    if not is_concrete(tensor):
+        read(tensor)
+        home, slot = tensor._home, tensor._home_slot
+    tensor._segment = None
+    tensor._array = array
+    tensor._node = value._node.type.replace(requires_grad=type_.requires_grad)
+    tensor._home, tensor._home_slot = home, slot
+    for view in live_views(tensor):
+        view._base = None  # they keep the storage that the tensor had
+    tensor._views = None
+
+
+def become_leaf(tensor: Any, requires_grad: bool) -> None:
+    """Make a pending tensor that has no history a leaf that requires grad, or no longer does."""
+    result = record(leaf if requires_grad else detach, (tensor,))
+    if requires_grad and not is_concrete(result):
+        result._segment.leaves[result._node.slot] = tensor
+    take_place(tensor, result)
+
+
+def cut_history(tensor: Any) -> None:
+    """Detach a pending tensor in place."""
+    take_place(tensor, record(detach, (tensor,)))
+
+
+def retain(tensor: Any) -> None:
+    """Ask the reverse sweep for the gradient at the tensor's slot."""
+    segment, slot = address_of(tensor)
+    if segment is not None:
+        if segment.retained is None:
+            segment.retained = {}
+        segment.retained[slot] = weakref.ref(tensor)
+
+
+def take_place_of_new(tensor: Any, result: Any) -> None:
+    """Fill a tensor object that is just being made (of a subclass) with another's value."""
+    tensor._segment = None
+    tensor._node = result._node.type
+    take_place(tensor, result)
+
+
+def check_dtype(tensor: Any, result_dtype: dtypes.dtype) -> None:
+    """Raise where the result of an in-place operation cannot be cast to the tensor's dtype."""
+    if result_dtype.category > tensor.dtype.category:
+        raise RuntimeError(
+            f"result type {result_dtype.title} can't be cast to the desired output type {tensor.dtype.title}"
+        )

@@ -1,0 +1,62 @@
+"""Buffers: which NumPy array holds a tensor's value, and who else can see it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def is_concrete(tensor: Any) -> bool:
+    """Whether the tensor's value is there."""
+    try:
+        tensor._array  # noqa: B018 - the slot is unset while the value is pending
+    except AttributeError:
+        return False
+    return True
+
+
+def live_views(root: Any) -> list[Any]:
+    """Return the views of a root that are still alive."""
+    if root._views is None:
+        return []
+    return [view for view in [reference() for reference in root._views] if view is not None]
+
+
+def own_buffer(root: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array if it is laid out as the type says and nobody else holds it, else a copy."""
+    type_ = root._node.type
+    itemsize = array.itemsize
+    laid_out = array.size == 0 or all(
+        stride == expected * itemsize or length == 1
+        for stride, expected, length in zip(array.strides, type_.strides, array.shape, strict=True)
+    )
+    # Held by the root, its aliases, this function's and its caller's variables, and the call that counts.
+    alone = sys.getrefcount(array) <= _references(root, array) + 3
+    if laid_out and alone and array.base is None and array.flags.writeable:
+        return array
+    order = sorted(range(array.ndim), key=lambda axis: (-type_.strides[axis], axis))
+    copy = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order)) if array.ndim else array.copy()
+    if copy is array or copy.base is not None and np.shares_memory(copy, array):
+        copy = array.copy(order="K")
+    return copy if copy.flags.writeable else copy.copy(order="K")
+
+
+def _references(root: Any, buffer: Any) -> int:
+    """Count the references to a buffer that a root and its aliases hold."""
+    count = 1
+    for view in live_views(root):
+        if is_concrete(view):
+            count += view._array is buffer or getattr(view._array, "base", None) is buffer
+    return count
+
+
+def buffer_is_seen(root: Any) -> bool:
+    """Whether an array outside may still share this root's buffer."""
+    buffer = root._array
+    if getattr(buffer, "base", None) is not None:
+        return True  # who else holds the memory it is a view of cannot be known
+    return sys.getrefcount(buffer) > _references(root, buffer) + 2
+
+

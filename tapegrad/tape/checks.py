@@ -1,0 +1,112 @@
+"""What in-place operations are checked for before anything is mutated, and PyTorch's version check on request."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .buffers import is_concrete
+from .segment import state
+
+_inplace_checks = False
+
+
+def set_inplace_checks(enabled: bool) -> None:
+    """Choose whether a saved tensor that was modified in place raises PyTorch's error in backward().
+
+    tapegrad keeps the old value, so by default the gradient is right and nothing is raised.
+
+    >>> set_inplace_checks(False)
+    """
+    global _inplace_checks
+    _inplace_checks = bool(enabled)
+
+
+def check_writable(tensor: Any) -> None:
+    """Raise PyTorch's RuntimeError if the tensor must not be modified in place here."""
+    type_ = tensor._node.type
+    for length, stride in zip(type_.shape, type_.strides, strict=True):
+        if length > 1 and stride == 0:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                "Please clone() the tensor before performing the operation."
+            )
+    if type_.is_inference and not state.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+            "tensor before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if not state.grad_enabled:
+        return
+    root = tensor._root()
+    if tensor.requires_grad and tensor.is_leaf and root is tensor:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if root is tensor or tensor._is_detached:
+        return
+    if tensor._made_without_grad and root.requires_grad:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+            "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+            "to be tracked)."
+        )
+    if tensor._is_multiple_view is not None and root.requires_grad:
+        position, operation = tensor._is_multiple_view
+        raise RuntimeError(
+            f"Output {position} of {operation} is a view and is being modified inplace. This view is the output of a function that "
+            "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+            "inplace operation by an out-of-place one."
+        )
+    if root.requires_grad and root.is_leaf:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def note_overwrite(tensor: Any) -> None:
+    """Remember, while the check is on, that the value at a tensor's slot is about to be overwritten."""
+    if not _inplace_checks:
+        return
+    segment, slot = _place_of(tensor)
+    if segment is None:
+        return
+    if segment.overwritten is None:
+        segment.overwritten = {}
+    function = tensor.grad_fn
+    name = None if function is None else function.name().removesuffix("Backward0")
+    segment.overwritten[slot] = (weakref.ref(tensor), name, tensor._version_count)
+
+
+def _place_of(tensor: Any) -> tuple[Any, int]:
+    """Return the open segment and slot of a tensor, or those of its history."""
+    if tensor._segment is not None:
+        return tensor._segment, tensor._node.slot
+    if is_concrete(tensor) and tensor._home is not None:
+        return tensor._home, tensor._home_slot
+    return None, 0
+
+
+def check_versions(segment: Any, node: Any) -> None:
+    """Raise PyTorch's error if a value saved by this record was modified in place since, and the check is on."""
+    if not _inplace_checks or not segment.overwritten:
+        return
+    for slot in node.saved:
+        if slot in segment.overwritten:
+            reference, name, expected = segment.overwritten[slot]
+            tensor = reference()
+            if tensor is not None:
+                raise RuntimeError(_version_error(tensor, name, expected))
+
+
+def _version_error(tensor: Any, name: str | None, expected: int) -> str:
+    function = tensor.grad_fn
+    source = "" if name is None else f", which is output 0 of {name if function is None else _operation(function)}"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{tensor.dtype.title}Tensor {list(tensor.shape)}]{source}, is at version {tensor._version}; expected version "
+        f"{expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
+
+def _operation(function: Any) -> str:
+    name: str = function.name()
+    return name.removesuffix("Backward0").removesuffix("Backward1")

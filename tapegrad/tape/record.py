@@ -1,0 +1,214 @@
+"""Recording: an operation appends a record to the thread's open segment.
+
+Python switches threads, and raises KeyboardInterrupt, only at function calls and jumps back. So between reading a
+segment's node and appending to its values there must be neither: that is all the synchronisation recording needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .buffers import buffer_is_seen, is_concrete
+from .segment import Segment, open_segment, state
+from .trace import IMPORT, NUMBERS, SEALED, Node, grow
+
+# tensor.py puts its class here; the tape itself knows of a tensor only _segment, _node, _array, _home and _home_slot.
+new_tensor: Callable[[], Any]
+
+
+class Failure:
+    """Stands for a value whose computation raised: reading it raises the same error again."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error.with_traceback(None)  # its frames would hold every value of the segment
+
+
+def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...] = (), name: str | None = None) -> Any:
+    """Append a record and return its result, a pending tensor (a tuple of them for a primitive with several results).
+
+    Operands are tensors and Python numbers. Errors that need no data are raised here, and leave the tape as it was.
+    """
+    while True:
+        segment = open_segment()
+        parts: list[Any] = [primitive]
+        numbers: list[Any] = []
+        for operand in operands:
+            kind = operand.__class__
+            if kind in NUMBERS:
+                parts.append(kind)
+                numbers.append(operand)
+            else:
+                if operand._segment is not segment:
+                    enter(operand)
+                parts.append(operand._node)
+        if state.segment is not segment or segment.node is SEALED or not _all_in(operands, segment):
+            continue  # an operand's value had to be computed, which sealed the segment
+        parts.append(parameters)
+        parts.append(name)
+        key = tuple(parts)
+        results = [new_tensor() for _ in range(primitive.results)]
+        node = segment.node
+        try:
+            child = node.children[key]
+        except KeyError:
+            child = None
+        if child is None:
+            _extend(segment, node, key)
+            continue
+        if not child.root.eager:
+            node.next = child
+        if primitive.results == 1:
+            result = results[0]
+            result._segment = segment
+            result._node = segment.node = child
+        else:
+            for result, output in zip(results, child.outputs, strict=True):
+                result._segment = segment
+                result._node = output
+            segment.node = child
+        segment.values += (*numbers, *results)
+        if child.root.eager or segment.urgent:
+            from .materialise import materialise
+
+            materialise(segment)
+        return results[0] if primitive.results == 1 else tuple(results)
+
+
+def _all_in(operands: tuple[Any, ...], segment: Segment) -> bool:
+    return all(operand.__class__ in NUMBERS or operand._segment is segment for operand in operands)
+
+
+def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
+    """Make the missing child of the trie, or a new segment where this one is full."""
+    if node is SEALED:
+        return
+    if node.is_full:
+        from .materialise import materialise
+
+        materialise(segment)
+        return
+    grow(node, key)
+
+
+def wrap(array: Any, type_: Any) -> Any:
+    """Return a concrete tensor of this array and type."""
+    tensor = new_tensor()
+    tensor._segment = None
+    tensor._node = type_
+    tensor._array = array
+    return tensor
+
+
+def enter(tensor: Any) -> None:
+    """Bring a tensor onto the open segment: import its value, regenerate a stale view, wait for another segment's."""
+    if tensor._is_stale:
+        tensor._regenerate()
+        return
+    if not is_concrete(tensor):
+        from .materialise import materialise
+
+        materialise(tensor._segment)
+        settle(tensor)
+    array = value_of(tensor)
+    type_ = tensor._node.type
+    if type_.is_number and not isinstance(array, (bool, int, float, complex)):
+        array = array.item()  # on the tape it is what it stands for: a Python number, of Python's precision
+    key = (IMPORT, type_)
+    while True:
+        segment = open_segment()
+        node = segment.node
+        try:
+            child = node.children[key]
+        except KeyError:
+            child = None
+        if child is None:
+            _extend(segment, node, key)
+            continue
+        segment.imports.append(tensor)
+        if segment.node is not node:
+            continue
+        if not child.root.eager:
+            node.next = child
+        segment.node = tensor._node = child
+        tensor._segment = segment
+        segment.values.append(array)
+        break
+    if type_.requires_grad:
+        if tensor._home is None:
+            segment.origins[child.slot] = tensor
+        else:
+            segment.rise_above(tensor._home)
+            segment.origins[child.slot] = (tensor._home, tensor._home_slot)
+    root = tensor._root()
+    if root._is_shared and buffer_is_seen(root):
+        segment.urgent = True
+        segment.shared.append(array)
+
+
+def value_of(tensor: Any) -> Any:
+    """Return a concrete tensor's array, or raise the error that computing it raised."""
+    array = tensor._array
+    if array.__class__ is Failure:
+        raise array.error.with_traceback(None)
+    return array
+
+
+def settle(tensor: Any) -> None:
+    """Give a tensor that still points to a sealed segment its value from there."""
+    segment = tensor._segment
+    if segment is None or segment.node is not SEALED:
+        return
+    node = tensor._node
+    if not is_concrete(tensor):
+        if node.slot not in segment.residuals:
+            raise RuntimeError("tapegrad: a value on the tape was given up while a tensor still needed it; please report this")
+        tensor._array = segment.residuals[node.slot]
+        if node.type.requires_grad and tensor._home is None:
+            tensor._home = segment
+            tensor._home_slot = node.slot
+    tensor._segment = None
+    tensor._node = node.type
+
+
+def read(tensor: Any) -> Any:
+    """Return the tensor's array, materialising its segment if it is pending."""
+    if tensor._is_stale:
+        tensor._regenerate()
+    if not is_concrete(tensor):
+        from .materialise import materialise
+
+        materialise(tensor._segment)
+        if not is_concrete(tensor):
+            settle(tensor)
+    return value_of(tensor)
+
+
+def here() -> tuple[int, int]:
+    """Return the address (serial of the segment, slot) of the next record on this thread."""
+    segment = state.segment
+    return (segment.serial + 1, 0) if segment.node is SEALED else (segment.serial, segment.node.next_slot)
+
+
+def mark_composed(name: str, result: Any, start: tuple[int, int]) -> None:
+    """Mark that the records from address `start` to the result are one operation of the user's, shown under this name."""
+    segment, slot = address_of(result)
+    if segment is not None and (segment.serial, slot) >= start:
+        if segment.composed is None:
+            segment.composed = {}
+        segment.composed[slot] = (name, start)
+
+
+def address_of(tensor: Any) -> tuple[Segment | None, int]:
+    """Return the segment and slot at which the reverse sweep meets the tensor; (None, 0) for one without history."""
+    if tensor._is_stale:
+        tensor._regenerate()
+    if is_concrete(tensor):
+        home = tensor._home
+        return (None, 0) if home is None else (home, tensor._home_slot)
+    if tensor._segment.node is SEALED:
+        settle(tensor)
+        return address_of(tensor)
+    return tensor._segment, tensor._node.slot

@@ -1,0 +1,328 @@
+"""Replay: walk the records backwards, appending the adjoint records to the same tape (the reverse sweep).
+
+The tape is a topological order already, so there is no graph search and no recursion: segments are taken from the
+newest to the oldest, and in each the records from the last to the first. Each record's rule is written in tensor
+operations, so what it appends are records again; higher derivatives need nothing more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+from ..primitives.arithmetic import conj, real
+from ..primitives.casting import cast
+from ..primitives.movement import reshape
+from ..primitives.reductions import reduce_sum
+from ..tensor import Tensor, new_tensor
+from .checks import check_versions
+from .constants import full
+from .record import address_of
+from .segment import Segment, set_grad_mode, state
+from .trace import IMPORT, SEALED, Node, path_to
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+    "you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+_NOTHING: frozenset[int] = frozenset()
+
+
+class Sweep:
+    """One reverse sweep: the adjoints gathered so far, by segment and slot, and the gradients that reached a leaf.
+
+    `targets` None: the gradients of all leaves are wanted. Else only the records between the roots and the targets
+    (leaf tensors, or addresses of values on the tape) are replayed.
+    """
+
+    def __init__(self, targets: list[Any] | None, create_graph: bool, retain_graph: bool) -> None:
+        self.adjoints: dict[Segment, dict[int, Any]] = {}
+        self.queue: list[tuple[int, int, Segment]] = []
+        self.leaf_gradients: dict[int, tuple[Any, Any]] = {}
+        self.targets = targets
+        self.target_addresses = {target for target in targets or () if isinstance(target, tuple)}
+        self.target_gradients: dict[Any, Any] = {}
+        self.needed: dict[Segment, set[int]] | None = None
+        self.create_graph = create_graph
+        self.retain_graph = retain_graph
+        self.handles: dict[tuple[Segment, int], Any] = {}
+        self.replayed: list[tuple[Segment, list[Node]]] = []
+
+    def run(self, roots: list[Any], cotangents: list[Any]) -> None:
+        """Replay from these tensors with these cotangents, then release what was replayed."""
+        if self.targets is not None:
+            self.needed = _records_between(roots, self.targets)
+        for root, cotangent in zip(roots, cotangents, strict=True):
+            self._reach(root, cotangent)
+        previous = state.grad_enabled, state.inference
+        set_grad_mode(self.create_graph, False)
+        try:
+            while self.queue:
+                segment = heapq.heappop(self.queue)[2]
+                self._replay_segment(segment)
+        finally:
+            set_grad_mode(*previous)
+        if not self.retain_graph:
+            for segment, nodes in self.replayed:
+                _release(segment, nodes)
+
+    def _reach(self, tensor: Any, cotangent: Any) -> None:
+        """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
+        segment, slot = address_of(tensor)
+        if tensor.is_leaf or segment is None:
+            self._reach_leaf(tensor, cotangent)
+        else:
+            self._add(segment, slot, cotangent)
+
+    def _reach_leaf(self, leaf: Any, cotangent: Any) -> None:
+        key = id(leaf)
+        seen = self.leaf_gradients.get(key)
+        self.leaf_gradients[key] = (leaf, cotangent if seen is None else seen[1] + cotangent)
+
+    def _add(self, segment: Segment, slot: int, cotangent: Any) -> None:
+        if self.needed is not None and slot not in self.needed.get(segment, _NOTHING):
+            return
+        adjoints = self.adjoints.get(segment)
+        if adjoints is None:
+            adjoints = self.adjoints[segment] = {}
+            heapq.heappush(self.queue, (-segment.serial, id(segment), segment))
+        seen = adjoints.get(slot)
+        adjoints[slot] = cotangent if seen is None else seen + cotangent
+
+    def _replay_segment(self, segment: Segment) -> None:
+        adjoints = self.adjoints[segment]
+        trace = segment.node if segment.node is not SEALED else segment.trace
+        assert trace is not None
+        replayed: list[Node] = []
+        for node in reversed(path_to(trace)):
+            if not adjoints:
+                break
+            outputs = node.outputs
+            if len(outputs) == 1:
+                cotangent = adjoints.pop(node.slot, None)
+                if cotangent is None:
+                    continue
+                self._watch(segment, node.slot, cotangent)
+            else:
+                cotangent = tuple([adjoints.pop(output.slot, None) for output in outputs])
+                if not any([part is not None for part in cotangent]):
+                    continue
+                for output, part in zip(outputs, cotangent, strict=True):
+                    if part is not None:
+                        self._watch(segment, output.slot, part)
+            if node.primitive is IMPORT:
+                self._follow(segment.origins[node.slot], cotangent)
+            elif node.primitive.makes_leaf:
+                self._reach_leaf(segment.leaves[node.slot], cotangent)
+            else:
+                if node.saved:
+                    if node.slot in segment.released:
+                        raise RuntimeError(FREED)
+                    check_versions(segment, node)
+                    replayed.append(node)
+                self._replay_record(segment, node, cotangent, adjoints)
+        del self.adjoints[segment]
+        self.replayed.append((segment, replayed))
+
+    def _watch(self, segment: Segment, slot: int, cotangent: Any) -> None:
+        """Give the complete adjoint of a slot to those who asked for it: retained gradients, and targets."""
+        if segment.retained is not None and slot in segment.retained:
+            tensor = segment.retained[slot]()
+            if tensor is not None:
+                self.leaf_gradients[id(tensor)] = (tensor, cotangent)
+        if (segment, slot) in self.target_addresses:
+            self.target_gradients[segment, slot] = cotangent
+
+    def _follow(self, origin: Any, cotangent: Any) -> None:
+        """Let a cotangent go on to where an outside value came from."""
+        if isinstance(origin, tuple):
+            self._add(origin[0], origin[1], cotangent)
+        else:
+            self._reach_leaf(origin, cotangent)
+
+    def _replay_record(self, segment: Segment, node: Node, cotangent: Any, adjoints: dict[int, Any]) -> None:
+        """Append the adjoint records of one record, by its rules."""
+        primitive = node.primitive
+        needed = None if self.needed is None else self.needed.get(segment, _NOTHING)
+        wanting = [
+            operand.type.requires_grad and (needed is None or operand.slot in needed) for operand in node.operands
+        ]
+        if primitive.vjp is not None:
+            results = self._apply(primitive.vjp, segment, node, cotangent, tuple(wanting))
+            if not isinstance(results, tuple):
+                results = (results,)
+            for operand, wants, result in zip(node.operands, wanting, results, strict=False):
+                if wants and result is not None:
+                    self._contribute(adjoints, operand, result)
+            return
+        is_complex = node.type.dtype.is_complex
+        if is_complex:
+            cotangent = _conj(cotangent)
+        for operand, wants, rule in zip(node.operands, wanting, primitive.derivatives, strict=True):
+            if wants and rule is not None:
+                result = self._apply(rule, segment, node, cotangent, ())
+                self._contribute(adjoints, operand, _conj(result) if is_complex else result)
+
+    def _apply(self, rule: Any, segment: Segment, node: Node, cotangent: Any, needs: tuple[bool, ...]) -> Any:
+        """Call a rule with the arguments that it names."""
+        arguments = []
+        for name in rule.names:
+            if name == "g":
+                arguments.append(cotangent)
+            elif name in _OPERANDS:
+                arguments.append(self._handle(segment, node.operands[_OPERANDS[name]]))
+            elif name == "r":
+                handles = tuple([self._handle(segment, output) for output in node.outputs])
+                arguments.append(handles[0] if len(handles) == 1 else handles)
+            elif name == "types":
+                arguments.append(tuple([operand.type for operand in node.operands]))
+            elif name == "rtype":
+                arguments.append(node.type if len(node.outputs) == 1 else tuple([output.type for output in node.outputs]))
+            elif name == "needs":
+                arguments.append(needs)
+            elif name == "operands":
+                arguments.append(tuple([self._handle(segment, operand) for operand in node.operands]))
+            elif name == "constants":
+                arguments.append(tuple([self._handle(segment, operand) for operand in node.operands if operand.type.is_constant]))
+            else:
+                arguments.append(node.parameters[name])
+        return rule.function(*arguments)
+
+    def _handle(self, segment: Segment, output: Any) -> Any:
+        """Return a tensor for a value on the tape."""
+        key = (segment, output.slot)
+        handle = self.handles.get(key)
+        if handle is None:
+            handle = self.handles[key] = handle_for(segment, output, self.create_graph)
+        return handle
+
+    def _contribute(self, adjoints: dict[int, Any], operand: Any, result: Any) -> None:
+        """Add a rule's result to the adjoint of its operand, summed and cast to the operand's type."""
+        result = fit(result, operand.type)
+        seen = adjoints.get(operand.slot)
+        adjoints[operand.slot] = result if seen is None else seen + result
+
+
+_OPERANDS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+
+
+def handle_for(segment: Segment, output: Any, connected: bool) -> Any:
+    """Return a tensor for the value of a record's operand or result; connected, it carries the value's history."""
+
+    if segment.node is not SEALED:
+        value = segment.values[output.slot] if output.slot < len(segment.values) else None
+        if isinstance(value, Tensor) and value._node is output and value._segment is segment:
+            return value
+        handle = new_tensor()
+        handle._segment = segment
+        handle._node = output
+        return handle
+    value = segment.residuals[output.slot]
+    handle = Tensor._wrap(value, output.type.replace(requires_grad=connected and output.type.requires_grad))
+    if connected and output.type.requires_grad:
+        handle._home = segment
+        handle._home_slot = output.slot
+    return handle
+
+
+def fit(result: Any, type_: Any) -> Any:
+    """Return a cotangent in its operand's dtype and shape: un-promoted, then summed over what was broadcast."""
+
+    if not isinstance(result, Tensor):
+        return full(type_.shape, result, type_.dtype)
+    dtype = result._node.type.dtype
+    if dtype is not type_.dtype:
+        if dtype.is_complex and not type_.dtype.is_complex:
+            result = real(result)
+        if result._node.type.dtype is not type_.dtype:
+            result = cast(result, dtype=type_.dtype)
+    shape = result._node.type.shape
+    if shape == type_.shape:
+        return result
+    extra = len(shape) - type_.ndim
+    axes = tuple([axis for axis in range(len(shape)) if axis < extra or (type_.shape[axis - extra] == 1 and shape[axis] != 1)])
+    if axes:
+        result = reduce_sum(result, axes=axes, keepdims=False)
+    return result if result._node.type.shape == type_.shape else reshape(result, shape=type_.shape)
+
+
+def _conj(value: Any) -> Any:
+
+    return conj(value) if isinstance(value, Tensor) and value.dtype.is_complex else value
+
+
+def _records_between(roots: list[Any], targets: list[Any]) -> dict[Segment, set[int]]:
+    """Return the slots, by segment, through which a root depends on a target."""
+    leaves = {id(target) for target in targets if not isinstance(target, tuple)}
+    addresses = {target for target in targets if isinstance(target, tuple)}
+    reached: dict[Segment, set[int]] = {}
+    queue: list[tuple[int, int, Segment]] = []
+
+    def reach(segment: Segment, slot: int) -> None:
+        if segment not in reached:
+            reached[segment] = set()
+            heapq.heappush(queue, (-segment.serial, id(segment), segment))
+        reached[segment].add(slot)
+
+    for root in roots:
+        segment, slot = address_of(root)
+        if segment is not None and not root.is_leaf:
+            reach(segment, slot)
+    order = []
+    while queue:
+        segment = heapq.heappop(queue)[2]
+        trace = segment.node if segment.node is not SEALED else segment.trace
+        assert trace is not None
+        path = path_to(trace)
+        order.append((segment, path))
+        slots = reached[segment]
+        for node in reversed(path):
+            if any([output.slot in slots for output in node.outputs]):
+                if node.primitive is IMPORT:
+                    origin = segment.origins.get(node.slot)
+                    if isinstance(origin, tuple):
+                        reach(*origin)
+                elif not node.primitive.makes_leaf:
+                    slots.update([operand.slot for operand in node.operands if operand.type.requires_grad])
+    needed: dict[Segment, set[int]] = {}
+    for segment, path in reversed(order):
+        wanted = needed[segment] = set()
+        slots = reached[segment]
+        for node in path:
+            for output in node.outputs:
+                if output.slot in slots and (
+                    (segment, output.slot) in addresses or _leads_to_target(segment, node, leaves, needed)
+                ):
+                    wanted.add(output.slot)
+    return needed
+
+
+def _leads_to_target(segment: Segment, node: Node, leaves: set[int], needed: dict[Segment, set[int]]) -> bool:
+    if node.primitive is IMPORT or node.primitive.makes_leaf:
+        origin = segment.origins.get(node.slot) if node.primitive is IMPORT else segment.leaves.get(node.slot)
+        if isinstance(origin, tuple):
+            return origin[1] in needed.get(origin[0], _NOTHING)
+        return id(origin) in leaves
+    wanted = needed[segment]
+    return any([operand.slot in wanted and operand.type.requires_grad for operand in node.operands])
+
+
+def _release(segment: Segment, nodes: list[Node]) -> None:
+    """Give the residuals of replayed records back; what other records still need stays."""
+    segment.released.update([node.slot for node in nodes])
+    if segment.node is not SEALED or not segment.residuals or segment.trace is None:
+        return
+    still: set[int] = set()
+    for node in path_to(segment.trace):
+        if node.saved and node.slot not in segment.released:
+            still.update(node.saved)
+    segment.residuals = {slot: value for slot, value in segment.residuals.items() if slot in still}
+
+
+def leaf_or_address(tensor: Any) -> Any:
+    """Return what stands for a tensor as a target of a sweep."""
+    if tensor.is_leaf:
+        return tensor
+    segment, slot = address_of(tensor)
+    return (segment, slot)

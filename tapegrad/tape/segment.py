@@ -1,0 +1,128 @@
+"""A segment of the tape, and each thread's open one."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+from .modes import mode
+from .trace import GRAD_MODE, SEALED, Node, grow, root_for
+
+_serials = itertools.count(1)
+
+
+class Segment:
+    """A stretch of tape between two materialisations.
+
+    Open, it records: ``node`` is where it is in the trie, ``values`` holds for each slot what an outside operand or
+    number is, and the pending tensor of a result. Sealed, it keeps what the reverse sweep needs: ``residuals`` (slot to
+    value), ``origins`` (slots of outside values: to the leaf tensor, or the segment and slot they come from),
+    ``leaves`` (the same for values that became a leaf here), ``released`` (slots of records that cannot be replayed
+    again). It holds the segments its records read, never the other way round.
+    """
+
+    __slots__ = (
+        "serial",
+        "node",
+        "values",
+        "imports",
+        "urgent",
+        "shared",
+        "lock",
+        "detached",
+        "trace",
+        "residuals",
+        "origins",
+        "leaves",
+        "released",
+        "retained",
+        "overwritten",
+        "composed",
+        "grad_functions",
+        "__weakref__",
+    )
+
+    def __init__(self, node: Node) -> None:
+        self.serial = next(_serials)
+        self.node = node
+        self.values: list[Any] = []
+        self.imports: list[Any] = []
+        self.urgent = False
+        self.shared: list[Any] = []
+        self.lock = threading.RLock()
+        self.detached: tuple[Node, list[Any]] | None = None
+        self.trace: Node | None = None
+        self.residuals: dict[int, Any] = {}
+        self.origins: dict[int, Any] = {}
+        self.leaves: dict[int, Any] = {}
+        self.released: set[int] = set()
+        self.retained: dict[int, Any] | None = None
+        self.overwritten: dict[int, Any] | None = None
+        self.composed: dict[int, tuple[str, tuple[int, int]]] | None = None
+        self.grad_functions: Any = None
+
+    def rise_above(self, other: Segment) -> None:
+        """Keep serials a topological order: an open segment that reads another comes after it."""
+        if other.serial > self.serial:
+            self.serial = next(_serials)
+
+
+class ThreadState(threading.local):
+    """What each thread has of its own: the open segment and the grad mode."""
+
+    def __init__(self) -> None:
+        self.grad_enabled = True
+        self.inference = False
+        self.segment = Segment(SEALED)
+
+
+state = ThreadState()
+
+
+def open_segment() -> Segment:
+    """Return the thread's open segment, a new one if the last is sealed."""
+    segment: Segment = state.segment
+    if segment.node is SEALED:
+        root = root_for(mode.eager)
+        node: Node = root
+        if not state.grad_enabled or state.inference:
+            node = grow(root, (GRAD_MODE, state.grad_enabled, state.inference))
+        segment = state.segment = Segment(node)
+    return segment
+
+
+def set_grad_mode(enabled: bool, inference: bool) -> None:
+    """Set the thread's grad mode; a mark on the open segment makes it part of the structure."""
+    if state.grad_enabled is enabled and state.inference is inference:
+        return
+    state.grad_enabled = enabled
+    state.inference = inference
+    while True:
+        node = state.segment.node
+        if node is SEALED:
+            return
+        key = (GRAD_MODE, enabled, inference)
+        child = node.children.get(key) or grow(node, key)
+        segment = state.segment
+        if segment.node is node:
+            segment.node = child
+            if not node.root.eager:
+                node.next = child
+            return
+
+
+class GradMode:
+    """The thread's grad mode for the time of a `with` block."""
+
+    __slots__ = ("enabled", "previous")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.previous = state.grad_enabled, state.inference
+        set_grad_mode(self.enabled, state.inference)
+
+    def __exit__(self, *_: object) -> None:
+        set_grad_mode(*self.previous)

@@ -1,0 +1,322 @@
+"""The trace trie: the interned structure of segments.
+
+A node is one record of a segment, reached from the root by the records before it. Recording walks this trie; a node
+met again is a hit, and everything known about the record (its type, what it saves, how it is run) is already there.
+Only structure is in the key: primitive, operand nodes, static parameters, and the types of outside operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..execute.prepare import prepare
+from .types import Type, make_type, number_type
+
+NUMBERS = frozenset((bool, int, float, complex))
+NODE_LIMIT = 200_000
+PENDING_LIMIT = 4096
+PENDING_BYTES_LIMIT = 2 << 30
+
+
+class Output:
+    """One result of a record that has several, or a Python number on the tape: a slot and its type."""
+
+    __slots__ = ("node", "slot", "type")
+
+    def __init__(self, node: Node | None, slot: int, type_: Type) -> None:
+        self.node = node
+        self.slot = slot
+        self.type = type_
+
+
+class Node:
+    """A record, in its place in the trie.
+
+    ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
+    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``next`` is the child met
+    last. Imports and marks are nodes too; a mark takes no slot.
+    """
+
+    __slots__ = (
+        "parent",
+        "primitive",
+        "first",
+        "second",
+        "key",
+        "operands",
+        "parameters",
+        "name",
+        "slot",
+        "type",
+        "outputs",
+        "next_slot",
+        "next",
+        "children",
+        "run",
+        "saved",
+        "grad_enabled",
+        "inference",
+        "length",
+        "nbytes",
+        "root",
+        "used",
+        "plans",
+    )
+
+    parent: Node | None
+    primitive: Any
+    first: Any
+    second: Any
+    key: tuple[Any, ...]
+    operands: tuple[Any, ...]
+    parameters: dict[str, Any]
+    name: str | None
+    slot: int
+    type: Type
+    outputs: tuple[Any, ...]
+    next_slot: int
+    next: Node | None
+    children: dict[Any, Node]
+    run: Callable[..., Any]
+    saved: tuple[int, ...]
+    root: Root
+    plans: dict[Any, Any] | None
+
+    def __init__(self, parent: Node | None, key: tuple[Any, ...]) -> None:
+        self.parent = parent
+        self.key = key
+        self.primitive = self.first = self.second = None
+        self.operands = ()
+        self.name = None
+        self.outputs = ()
+        self.next = None
+        self.children = {}
+        self.saved = ()
+        self.used = 0
+        self.plans = None
+        if parent is not None:
+            self.next_slot = self.slot = parent.next_slot
+            self.grad_enabled = parent.grad_enabled
+            self.inference = parent.inference
+            self.length = parent.length + 1
+            self.nbytes = parent.nbytes
+            self.root = parent.root
+
+    @property
+    def requires_grad(self) -> bool:
+        return any(output.type.requires_grad for output in self.outputs)
+
+    @property
+    def is_full(self) -> bool:
+        return self.length >= self.root.limit or self.nbytes > PENDING_BYTES_LIMIT
+
+
+class Import:
+    """Stands as the primitive of a node that brings an outside value onto the segment."""
+
+    name = "import"
+    differentiable = True
+
+
+class Mark:
+    """Stands as the primitive of a node that only marks a place in the segment: the grad mode."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    differentiable = False
+
+
+IMPORT = Import()
+GRAD_MODE = Mark("grad mode")
+_MISMATCH = object()  # never an operand's node: a record with parameters is not recognised by its operands alone
+
+
+class Root(Node):
+    """Where segments start. Eager segments have a root of their own, whose nodes are never recognised by `next`."""
+
+    __slots__ = ("limit", "eager", "count")
+
+    def __init__(self, eager: bool) -> None:
+        super().__init__(None, ())
+        self.next_slot = self.slot = 0
+        self.grad_enabled = True
+        self.inference = False
+        self.length = 0
+        self.nbytes = 0
+        self.limit = PENDING_LIMIT
+        self.eager = eager
+        self.count = 0
+        self.root = self
+
+
+class Sealed(Root):
+    """The node of a segment that no longer records: it has no children, so that every record on it is a miss."""
+
+
+SEALED = Sealed(eager=True)
+_roots: dict[tuple[bool, dtypes.dtype], Root] = {}
+clock = 0
+
+
+def root_for(eager: bool) -> Root:
+    """Return the root of new segments. What a Python float becomes is part of every type, so it has its own root."""
+    key = (eager, dtypes.get_default_dtype())
+    found = _roots.get(key)
+    if found is None:
+        found = _roots.setdefault(key, Root(eager))
+    return found
+
+
+def grow(parent: Node, key: tuple[Any, ...]) -> Node:
+    """Return the child of this key, made on a miss: the type rule runs here, and its errors are raised here."""
+    child = parent.children.get(key)
+    if child is None:
+        primitive = key[0]
+        if primitive is IMPORT:
+            child = _import_node(parent, key)
+        elif primitive is GRAD_MODE:
+            child = Node(parent, key)
+            child.primitive = primitive
+            child.grad_enabled, child.inference = key[1:]
+        else:
+            child = _record_node(parent, key)
+        child = parent.children.setdefault(key, child)
+        parent.root.count += 1
+    if not parent.root.eager:
+        parent.next = child
+    return child
+
+
+def _import_node(parent: Node, key: tuple[Any, ...]) -> Node:
+    node = Node(parent, key)
+    node.primitive, node.first = key
+    node.type = key[1]
+    node.next_slot += 1
+    node.nbytes += node.type.nbytes
+    node.outputs = (node,)
+    return node
+
+
+def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
+    primitive, *operands, values, name = key
+    node = Node(parent, key)
+    node.primitive = primitive
+    node.name = name
+    node.parameters = dict(zip(primitive.parameters, values, strict=True))
+    slot = parent.next_slot
+    resolved: list[Any] = []
+    for operand in operands:
+        if operand in NUMBERS:
+            operand = Output(None, slot, number_type(operand))
+            slot += 1
+        resolved.append(operand)
+    node.operands = tuple(resolved)
+    types = tuple([operand.type for operand in resolved])
+    ruled = primitive.type_rule(*types, **node.parameters)
+    differentiable = parent.grad_enabled and primitive.differentiable and any(t.requires_grad for t in types)
+    only_numbers = all(t.is_number for t in types)
+    results = tuple(
+        [
+            _result_type(primitive, rule, differentiable, only_numbers, parent.inference)
+            for rule in (ruled if primitive.results > 1 else (ruled,))
+        ]
+    )
+    node.slot = slot
+    node.type = results[0]
+    node.outputs = (node,) if primitive.results == 1 else tuple([Output(node, slot + i, t) for i, t in enumerate(results)])
+    node.next_slot = slot + len(results)
+    node.nbytes += sum([t.nbytes for t in results])
+    if differentiable:
+        node.saved = _saved_slots(node)
+    node.run = prepare(primitive, types, results, node.parameters)
+    if not values and name is None and len(operands) <= 2:
+        node.first = operands[0]
+        node.second = operands[1] if len(operands) == 2 else None
+    else:
+        node.first = _MISMATCH
+    return node
+
+
+def _result_type(
+    primitive: Any, rule: tuple[Any, ...], differentiable: bool, only_numbers: bool, inference: bool
+) -> Type:
+    dtype, shape = rule[:2]
+    strides = rule[2] if len(rule) > 2 else None
+    requires_grad = primitive.makes_leaf or (differentiable and dtype.category >= dtypes.FLOAT)
+    return make_type(dtype, shape, strides, requires_grad, only_numbers and not shape, inference)
+
+
+def _saved_slots(node: Node) -> tuple[int, ...]:
+    """Return the slots whose values the reverse sweep of this record reads, by the names of its rules' arguments."""
+    primitive = node.primitive
+    if primitive.vjp is not None:
+        rules = [primitive.vjp]
+    else:
+        rules = [
+            rule
+            for rule, operand in zip(primitive.derivatives, node.operands, strict=True)
+            if rule is not None and operand.type.requires_grad
+        ]
+    saved: dict[int, None] = {}
+    for rule in rules:
+        places = range(len(node.operands)) if rule.saves_all else rule.saved_operands
+        saved.update((node.operands[place].slot, None) for place in places)
+        if rule.saves_constants:
+            saved.update((operand.slot, None) for operand in node.operands if operand.type.is_constant)
+        if rule.saves_result:
+            saved.update((output.slot, None) for output in node.outputs)
+    if any(node.operands[i].type.is_inference for i in range(len(node.operands)) if node.operands[i].slot in saved):
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+            "`torch.no_grad()` instead of `torch.inference_mode()`."
+        )
+    return tuple(saved)
+
+
+def path_to(node: Node) -> list[Node]:
+    """Return the nodes from the first record to this one."""
+    path = []
+    at: Node | None = node
+    while at is not None and at.parent is not None:
+        path.append(at)
+        at = at.parent
+    path.reverse()
+    return path
+
+
+def touch(trace: Node) -> None:
+    """Mark a sealed trace as used now, and evict the least recently used traces when the trie is too large."""
+    global clock
+    clock += 1
+    trace.used = clock
+    if trace.root.count > NODE_LIMIT:
+        _evict(trace.root)
+
+
+def _evict(root: Root) -> None:
+    """Keep the traces used last, about half of the nodes, and the nodes that lead to them."""
+    ends: list[Node] = []
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if node.used:
+            ends.append(node)
+        stack.extend(node.children.values())
+    ends.sort(key=lambda node: -node.used)
+    kept: set[Node] = {root}
+    for end in ends:
+        if len(kept) > NODE_LIMIT // 2:
+            break
+        at: Node | None = end
+        while at is not None and at not in kept:
+            kept.add(at)
+            at = at.parent
+    for node in list(kept):
+        node.children = {key: child for key, child in node.children.items() if child in kept}
+        if node.next not in kept:
+            node.next = None
+    root.count = len(kept) - 1
