@@ -20,5 +20,13 @@ from .dtypes import (
     set_default_dtype,
     uint8,
 )
+from .functions import attach as _attach
+from .functions.contraction import *
+from .functions.elementwise import *
+from .functions.movement import *
+from .functions.properties import *
+from .functions.reductions import *
 from .tape.modes import get_mode, set_mode
 from .tensor import Tensor, is_tensor
+
+_attach(Tensor)

@@ -86,7 +86,7 @@ def operand_from(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
-        from .functions.creation import as_tensor
+        from .functions.from_data import as_tensor
 
         return as_tensor(value)
     if isinstance(value, (bool, int, float, complex)):

@@ -318,10 +318,11 @@ def _scale(values: Array, factor: float, term: float) -> Array:
 
 
 def _cast(values: Array, dtype: dtypes.dtype) -> Array:
-    """Cast as C++ does: a double or an integer becomes a 2-byte float through float32."""
-    if dtype in _HALVES:
-        values = values.astype(np.float32, copy=False)
-    return values.astype(dtypes.array_type(dtype), copy=False)
+    """Cast as C++ does: a double or an integer becomes a 2-byte float through float32, and overflows in silence."""
+    with np.errstate(all="ignore"):
+        if dtype in _HALVES:
+            values = values.astype(np.float32, copy=False)
+        return values.astype(dtypes.array_type(dtype), copy=False)
 
 
 # ---- What PyTorch says of dtypes ----
@@ -399,7 +400,8 @@ def uniform(shape: Shape, dtype: dtypes.dtype, low: float = 0.0, high: float = 1
     _check_uniform_bounds(low, high, dtype)
     kind = _working_type(dtype)
     values = _units(generator or default_generator, math.prod(shape), kind)
-    _scale(values, float(kind(high) - kind(low)), float(kind(low)))
+    if (low, high) != (0, 1):
+        _scale(values, float(kind(high) - kind(low)), float(kind(low)))
     values = _cast(values, dtype)
     first, last = _cast(np.array([low, high]), dtype)
     values[values == last] = first  # rounding may have reached the upper bound, which is outside
@@ -615,6 +617,8 @@ def _greatest_integer(dtype: dtypes.dtype) -> int:
 
 def _checked_range(low: int, high: int | None, dtype: dtypes.dtype) -> tuple[int, int]:
     """Return the first and the last integer to draw, or raise PyTorch's error."""
+    if not all(-(2**63) <= bound < 2**63 for bound in (low, high or 0)):
+        raise ValueError("Overflow when unpacking long long")
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if dtype.is_complex:
@@ -679,15 +683,40 @@ def randperm(n: int, dtype: dtypes.dtype = dtypes.int64, generator: Generator | 
     """
     _check_permutation(n, dtype)
     generator = generator or default_generator
-    order = list(range(n))
+    steps = np.arange(n)
     if n < _LARGE_PERMUTATION:
-        steps = generator.words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
-        others = steps + np.arange(steps.size)
+        words = generator.words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
+        order = _swapped(steps + np.append(words.astype(np.int64), 0)[:n])
     else:
-        others = (generator.long_words(n) % np.arange(1, n + 1, dtype=np.uint64)).view(np.int64)
-    for place, other in enumerate(others.tolist()):
-        order[place], order[other] = order[other], order[place]
-    return _cast(np.array(order, np.int64), dtype)
+        order = steps
+        words = generator.long_words(n) % np.arange(1, n + 1, dtype=np.uint64)
+        for place, other in enumerate(words):
+            order[place], order[other] = order[other], order[place]
+    return _cast(order, dtype)
+
+
+def _swapped(targets: Array) -> Array:
+    """Return 0, 1, 2, ... after swapping place 0 with place targets[0], then 1 with targets[1] and so on (none backwards).
+
+    A step gives its place for good what the target holds, and the target what the place held. What a place holds at its
+    step it got from the last step that chose it as target, which had it from the place of its own, and so on to a step
+    whose place nobody had chosen. These chains are short, and are followed for all steps at once.
+    """
+    n = targets.size
+    steps = np.arange(n)
+    latest = np.full(n, -1)  # the last step that chose a place
+    latest[targets] = steps
+    earlier = np.full(n, -1)  # the step before this one that chose the same target
+    by_target = np.sort(targets * n + steps)
+    same = np.flatnonzero(np.diff(by_target // n) == 0)
+    earlier[by_target[same + 1] % n] = by_target[same] % n
+    # A step that stays in its place is itself the latest there.
+    origin = np.where(targets == steps, earlier, latest)
+    origin = np.where(origin < 0, steps, origin)
+    while not np.array_equal(further := origin[origin], origin):
+        origin = further
+    held = np.where(earlier < 0, targets, origin[earlier])
+    return np.where(targets == steps, origin, held)
 
 
 def _check_permutation(n: int, dtype: dtypes.dtype) -> None:
@@ -802,8 +831,7 @@ def log_normal(
         return np.empty(shape, dtypes.array_type(dtype))
     _require(dtype.is_floating_point, "log_normal_cpu", dtype)
     normals = _scale(_paired_normals(generator or default_generator, count), std, mean)
-    with np.errstate(all="ignore"):
-        return _cast(_each(_exp, normals), dtype).reshape(shape)
+    return _cast(_each(_exp, normals), dtype).reshape(shape)
 
 
 def poisson(rates: Array, generator: Generator | None = None) -> Array:
@@ -860,18 +888,17 @@ def multinomial(probabilities: Array, samples: int, replacement: bool = False, g
             without replacement.
     """
     dtype = dtypes.from_array_type(probabilities.dtype)
-    generator = generator or default_generator
     _check_multinomial(probabilities, samples, replacement, dtype)
-    rows = probabilities.reshape(-1, probabilities.shape[-1])
+    generator = generator or default_generator
+    rows = probabilities if probabilities.ndim == 2 else probabilities[np.newaxis]
     if rows.shape[0] == 0:
         indices = np.empty((0, samples), np.int64)
     elif replacement and samples > 1:
+        _check_rows(rows)
         indices = _draw_with_replacement(generator, rows.astype(_working_type(dtype)), samples)
     else:
-        # A weight over an exponential number is greatest at an index in proportion to its weight.
-        with np.errstate(all="ignore"):
-            keys = rows / exponential(rows.shape, dtype, 1.0, generator)
-        indices = np.argsort(-keys.astype(np.float64), axis=1, kind="stable")[:, :samples]
+        _check_weights(rows)
+        indices = _draw_without_replacement(generator, rows, dtype, samples)
     return indices.reshape(*probabilities.shape[:-1], samples)
 
 
@@ -887,19 +914,47 @@ def _check_multinomial(probabilities: Array, samples: int, replacement: bool, dt
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if categories > 2**24:
         raise RuntimeError("number of categories cannot exceed 2^24")
-    if probabilities.ndim == 2 and probabilities.shape[0] == 0:
-        return
-    if categories == 0:
+
+
+_NO_WEIGHT = "invalid multinomial distribution (sum of probabilities <= 0)"
+
+
+def _check_weights(rows: Array) -> None:
+    """Raise what PyTorch does before it draws without replacement: it looks at all weights first."""
+    if rows.size == 0:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    if not np.all((probabilities >= 0) & np.isfinite(probabilities)):
+    if not np.all((rows >= 0) & np.isfinite(rows)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not np.all(np.any(probabilities != 0, axis=-1)):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if np.any(np.all(rows == 0, axis=1)):
+        raise RuntimeError(_NO_WEIGHT)
+
+
+def _check_rows(rows: Array) -> None:
+    """Raise what PyTorch does when it draws with replacement: it goes through the weights row by row."""
+    is_bad = ~((rows >= 0) & np.isfinite(rows))
+    bad_rows = np.flatnonzero(np.any(is_bad, axis=1) | np.all(rows == 0, axis=1))
+    if bad_rows.size == 0:
+        return
+    bad = rows[bad_rows[0]][is_bad[bad_rows[0]]]
+    if bad.size == 0:
+        raise RuntimeError(_NO_WEIGHT)
+    entry = "= infinity or NaN" if bad[0] > 0 else "< 0"
+    raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {entry})")
+
+
+def _draw_without_replacement(generator: Generator, rows: Array, dtype: dtypes.dtype, samples: int) -> Array:
+    """Draw the greatest of weights over exponential numbers: an index is the greatest in proportion to its weight."""
+    with np.errstate(all="ignore"):
+        keys = (rows / exponential(rows.shape, dtype, 1.0, generator)).astype(np.float64)
+    best: Array = np.argmax(keys, axis=1, keepdims=True) if samples == 1 else np.argsort(-keys, axis=1, kind="stable")
+    return best[:, :samples]
 
 
 def _draw_with_replacement(generator: Generator, rows: Array, samples: int) -> Array:
-    sums = np.cumsum(rows, axis=1)
-    sums /= sums[:, -1:].copy()
+    """Look uniform numbers up in the running sums of the weights."""
+    with np.errstate(all="ignore"):
+        sums = np.cumsum(rows, axis=1)
+        sums /= sums[:, -1:].copy()
     sums[:, -1] = 1
     units = _units(generator, len(rows) * samples, np.float64).reshape(-1, samples)
     return np.stack([np.searchsorted(row, drawn) for row, drawn in zip(sums.astype(np.float64), units, strict=True)])

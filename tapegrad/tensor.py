@@ -71,7 +71,7 @@ class Tensor:
 
     def __new__(cls, *arguments: Any, **options: Any) -> Tensor:
         """Return what ``torch.Tensor(...)`` does: a float32 tensor of these sizes, or of this data."""
-        from .functions.creation import legacy_tensor
+        from .functions.legacy import legacy_tensor
 
         made = legacy_tensor(*arguments, **options)
         if cls is Tensor:

@@ -1,1 +1,17 @@
 """Composed functions, by family: what users call, made of primitives."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Each module has `__all__`, its public functions, and METHODS, what it gives the tensor.
+FAMILIES = ("elementwise", "reductions", "movement", "contraction", "properties", "creation", "indexing")
+
+
+def attach(tensor_class: type) -> None:
+    """Give the tensor its methods."""
+    for family in FAMILIES:
+        methods: dict[str, Any] = getattr(import_module(f"{__name__}.{family}"), "METHODS", {})
+        for name, method in methods.items():
+            setattr(tensor_class, name, method)

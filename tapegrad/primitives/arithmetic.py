@@ -154,6 +154,8 @@ power = elementwise(
 
 
 def _integer_power(a: Any, n: int) -> Any:
+    if n == 1:
+        return a
     if n == 2:
         return np.multiply(a, a)
     if n == 3:
@@ -180,7 +182,9 @@ def _integer_power_type(a: Type, n: int) -> Any:
 def _integer_power_rule(g: Any, a: Any, n: int, rtype: Type) -> Any:
     if n == 0:
         return zeros_of(rtype)
-    return g if n == 1 else g * (n * integer_power(a, n=n - 1))
+    if n == 1:
+        return g
+    return g * (n * (a if n == 2 else integer_power(a, n=n - 1)))
 
 
 def _integer_power_samples() -> list[Sample]:
@@ -233,7 +237,7 @@ hypot = elementwise(
 
 # Powers of two
 
-ldexp = elementwise(
+ldexp: Primitive = elementwise(
     "ldexp",
     in_single(lambda a, b: np.multiply(a, np.exp2(b))),
     (lambda g, b: ldexp(g, b), lambda g, r: g * r * LN2),

@@ -18,7 +18,7 @@ from .. import dtypes
 from ..tape.types import Shape, Type
 from . import batching
 from .declare import Sample, linear
-from .pooling import adaptive_type, adaptive_windows, divides, pooled_type, pooling_padding, refuse
+from .pooling_geometry import adaptive_type, adaptive_windows, divides, pooled_type, pooling_padding, refuse
 from .precision import in_single
 from .windows import Lengths, overlap, padded, padded_lengths, window_counts
 
@@ -174,6 +174,9 @@ def mean_of_adaptive_windows(x: Any, *, counts: Lengths) -> Any:
     """Return the mean of each adaptive window."""
     lengths = x.shape[x.ndim - len(counts) :]
     lead = x.shape[: x.ndim - len(counts)]
+    if is_whole_plane(counts):
+        planes = x.reshape(math.prod(lead), math.prod(lengths))
+        return (np.add.reduce(planes, axis=1) / math.prod(lengths)).reshape(*lead, *counts)
     if divides(lengths, counts):
         return mean_of_windows(x, **_even_windows(lengths, counts))
     total = x.reshape(math.prod(lead), *lengths)
@@ -185,6 +188,8 @@ def mean_of_adaptive_windows(x: Any, *, counts: Lengths) -> Any:
 def transpose_of_adaptive_mean(g: Any, *, lengths: Lengths) -> Any:
     """Return the transpose of `mean_of_adaptive_windows`, applied to g."""
     lead, counts = g.shape[: g.ndim - len(lengths)], g.shape[g.ndim - len(lengths) :]
+    if is_whole_plane(counts):
+        return np.broadcast_to(g / math.prod(lengths), (*lead, *lengths)).copy()
     if divides(lengths, counts):
         return transpose_of_mean(g, lengths=lengths, **_even_windows(lengths, counts))
     shares = _divide(g, _adaptive_divisors(lengths, counts)).reshape(math.prod(lead), *counts)
@@ -192,6 +197,11 @@ def transpose_of_adaptive_mean(g: Any, *, lengths: Lengths) -> Any:
         windows = adaptive_windows(lengths[axis - 1], counts[axis - 1])
         shares = _add_to_windows(shares, axis, windows, lengths[axis - 1])
     return shares.reshape(*lead, *lengths)
+
+
+def is_whole_plane(counts: Lengths) -> bool:
+    """Whether there is one window, the plane. PyTorch takes its mean, even if it is empty."""
+    return all(count == 1 for count in counts)
 
 
 def _even_windows(lengths: Lengths, counts: Lengths) -> dict[str, Any]:
@@ -242,13 +252,13 @@ def _avg_pool_transpose_type(a: Type, lengths: Lengths, kernel: Lengths, **_para
 
 
 def _adaptive_avg_pool_type(a: Type, counts: Lengths) -> Any:
-    shape = adaptive_type("adaptive_avg_pool", a, counts)
-    refuse(f"adaptive_avg_pool{len(counts)}d", a, not a.dtype.is_floating_point)
+    shape = adaptive_type("adaptive_avg_pool", a, counts, may_be_empty=is_whole_plane(counts))
+    refuse(f"adaptive_avg_pool{len(counts)}d", a, a.dtype.category < dtypes.FLOAT)
     return a.dtype, shape
 
 
 def _adaptive_avg_pool_transpose_type(a: Type, lengths: Lengths) -> Any:
-    refuse(f"adaptive_avg_pool{len(lengths)}d_backward", a, not a.dtype.is_floating_point)
+    refuse(f"adaptive_avg_pool{len(lengths)}d_backward", a, a.dtype.category < dtypes.FLOAT)
     return a.dtype, (*a.shape[: a.ndim - len(lengths)], *lengths)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Type
 from .arithmetic import sgn
-from .declare import elementwise
-from .precision import from_scipy, in_single, real_to_float
+from .declare import Primitive, elementwise
+from .precision import from_scipy, in_single, real_to_float, vector_real_to_float
 from .selection import where
 
 _EPSILON = {dtypes.float32: 2.0**-23, dtypes.float64: 2.0**-52, dtypes.float16: 2.0**-10, dtypes.bfloat16: 2.0**-7}
@@ -43,7 +43,7 @@ i0 = elementwise(
     "i0",
     from_scipy("i0"),
     (lambda g, a: g * i1(a),),
-    casts=real_to_float,
+    casts=vector_real_to_float,
     torch=lambda torch, a: torch.special.i0(a),
 )
 
@@ -56,7 +56,7 @@ i0e = elementwise(
     grad_name="SpecialI0EBackward0",
 )
 
-i1 = elementwise(
+i1: Primitive = elementwise(
     "i1",
     from_scipy("i1"),
     (_i1_rule,),
@@ -65,7 +65,7 @@ i1 = elementwise(
     grad_name="SpecialI1Backward0",
 )
 
-i1e = elementwise(
+i1e: Primitive = elementwise(
     "i1e",
     from_scipy("i1e"),
     (_i1e_rule,),
@@ -109,7 +109,7 @@ bessel_y0 = elementwise(
     from_scipy("y0"),
     None,
     casts=real_to_float,
-    domain=(0.5, 3.0),
+    domain=(1.0, 1.4),
     torch=lambda torch, a: torch.special.bessel_y0(a),
 )
 

@@ -53,7 +53,7 @@ def _im2col_type(a: Type, kernel: Lengths, stride: Lengths, padding: Padding, di
             f"Given input with spatial size {lengths}, kernel_size={kernel}, dilation={dilation}, padding={low}, "
             f"calculated shape of the array of sliding blocks as {counts}, but its components must be at least one."
         )
-    _require_floating("im2col_out_cpu", a)
+    _refuse_integers("im2col_out_cpu", a)
     *lead, channels = a.shape[: a.ndim - ndim]
     return a.dtype, (*lead, channels * math.prod(kernel), math.prod(counts))
 
@@ -73,12 +73,12 @@ def _col2im_type(a: Type, lengths: Lengths, kernel: Lengths, stride: Lengths, pa
             f"expected size of input's dimension {a.ndim - 1} to match the calculated number of sliding blocks "
             f"{' * '.join(map(str, counts))} = {math.prod(counts)}, but got input.size({a.ndim - 1})={columns}."
         )
-    _require_floating("col2im_out_cpu", a)
+    _refuse_integers("col2im_out_cpu", a)
     return a.dtype, (*lead, rows // math.prod(kernel), *lengths)
 
 
-def _require_floating(name: str, a: Type) -> None:
-    if a.dtype.category < dtypes.FLOAT:
+def _refuse_integers(name: str, a: Type) -> None:
+    if a.dtype.category == dtypes.INTEGER:
         raise NotImplementedError(f"\"{name}\" not implemented for '{a.dtype.title}'")
 
 

@@ -91,7 +91,7 @@ signbit = elementwise(
     _signbit,
     None,
     casts=_uncomplex("signbit is not implemented for complex tensors.", NotImplementedError),
-    samples=_singles,
+    samples=lambda: [Sample(np.array([[0.0, -0.0, 1.5, -2.0], [np.inf, -np.inf, 3.0, -1e-40]])), *_singles()[3:]],
     torch=lambda torch, a: torch.signbit(a),
 )
 

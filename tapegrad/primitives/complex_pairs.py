@@ -16,13 +16,6 @@ from .batching import grid
 from .declare import Sample, other
 
 
-def _paired(g: Any) -> Any:
-    """Return pairs of real numbers as complex ones, whatever their layout."""
-    from .movement import contiguous
-
-    return view_as_complex(contiguous(g))
-
-
 def _view_as_real(a: Any) -> Any:
     a = np.asarray(a)
     return a[..., None].view(a.real.dtype)
@@ -38,7 +31,7 @@ view_as_real = other(
     "view_as_real",
     _view_as_real,
     _view_as_real_type,
-    vjp=lambda g: (_paired(g),),
+    vjp=lambda g: (view_as_complex(g),),
     jvp=lambda g: view_as_real(g[0]),
     batch=batching.leading,
     samples=lambda: [
@@ -46,7 +39,7 @@ view_as_real = other(
         Sample(np.asarray(1 + 2j)),
         Sample(grid(4, 6).T[::2] * (1 - 1j)),
     ],
-    torch=lambda torch, a: torch.view_as_real(a),
+    torch=lambda torch, a: torch.stack([a.real, a.imag], -1),
 )
 
 
@@ -66,11 +59,24 @@ def _view_as_complex_type(a: Type) -> Any:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if a.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
+    if a.strides[-1] != 1 or any(stride % 2 for stride in a.strides[:-1]):
+        return a.dtype.to_complex(), a.shape[:-1]
+    return a.dtype.to_complex(), a.shape[:-1], tuple([stride // 2 for stride in a.strides[:-1]])
+
+
+def check_pairs(a: Type) -> None:
+    """Raise PyTorch's error where pairs in this layout are no complex numbers in memory; the primitive would copy them."""
+    _view_as_complex_type(a)
     if a.strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(stride % 2 for stride in a.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return a.dtype.to_complex(), a.shape[:-1], tuple([stride // 2 for stride in a.strides[:-1]])
+
+
+def _torch_view_as_complex(torch: Any, a: Any) -> Any:
+    if a.dtype not in (torch.float32, torch.float64):
+        raise RuntimeError("only single and double precision have complex numbers here")
+    return torch.complex(a[..., 0], a[..., 1])
 
 
 view_as_complex = other(
@@ -78,8 +84,8 @@ view_as_complex = other(
     _view_as_complex,
     _view_as_complex_type,
     vjp=lambda g: (view_as_real(g),),
-    jvp=lambda g: _paired(g[0]),
+    jvp=lambda g: view_as_complex(g[0]),
     batch=batching.leading,
     samples=lambda: [Sample(grid(3, 4, 2)), Sample(grid(2)), Sample(grid(0, 2))],
-    torch=lambda torch, a: torch.view_as_complex(a),
+    torch=_torch_view_as_complex,
 )

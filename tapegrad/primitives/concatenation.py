@@ -72,7 +72,10 @@ def _concatenate_batch(primitive: Any, operands: Sequence[Any], batched: Sequenc
         for place, (operand, has) in enumerate(zip(operands, batched, strict=True))
         if tuple(operand.shape[1:] if has else operand.shape) != (0,)
     ]
-    kept = kept if any(batched[place] for place in kept) else list(range(len(operands)))
+    if kept and not any(batched[place] for place in kept):  # only skipped operands have a batch dimension
+        result = primitive(*[operands[place] for place in kept], axis=axis)
+        return batching.expanded(result, (batching.batch_size(operands, batched), *result.shape))
+    kept = kept or list(range(len(operands)))
     return batching.shifted_axis(primitive, [operands[place] for place in kept], [batched[place] for place in kept], axis=axis)
 
 

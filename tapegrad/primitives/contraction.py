@@ -81,7 +81,7 @@ def _type(a: Type, b: Type) -> Any:
         raise RuntimeError(f"expected scalar type {a.dtype.title} but found {b.dtype.title}")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_C_NAMES[a.dtype]} != {_C_NAMES[b.dtype]}")
-    if a.dtype is dtypes.bool:
+    if a.dtype is dtypes.bool and 0 not in (*lead, n, m):
         raise NotImplementedError(f"\"{'bmm' if is_batched else 'addmm_impl_cpu_'}\" not implemented for 'Bool'")
     return a.dtype, (*lead, n, m)
 

@@ -19,6 +19,7 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Shape, Type
 from . import batching
+from .columns import col2im, im2col
 from .contraction import multiply_matrices
 from .declare import Sample, linear
 from .precision import in_single
@@ -34,6 +35,8 @@ from .windows import (
     window_counts,
     window_spans,
 )
+
+__all__ = ["col2im", "convolution", "convolution_input", "convolution_weight", "im2col"]
 
 _SAMPLES_TOGETHER = 16  # wanted in a block, so that its copies run over long stretches
 
@@ -179,6 +182,8 @@ def _check(x_shape: Shape, w_shape: Shape, stride: Lengths, padding: Padding, di
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
             f"but got weight of size [{list(w_shape)}] instead"
         )
+    if 0 in w_shape[2:]:
+        raise RuntimeError(f"kernel size should be greater than zero, but got weight of size {list(w_shape)}")
     if x_shape[1] != w_shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w_shape)}, expected input{list(x_shape)} to have "
@@ -197,7 +202,7 @@ def _check(x_shape: Shape, w_shape: Shape, stride: Lengths, padding: Padding, di
 def _check_dtypes(a: Type, b: Type) -> None:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {a.dtype.title} but found {b.dtype.title}")
-    if a.dtype is dtypes.bool:
+    if a.dtype is dtypes.bool and a.numel:
         raise NotImplementedError("\"slow_conv_cpu\" not implemented for 'Bool'")
 
 
@@ -365,6 +370,8 @@ def _torch_pad(torch: Any, x: Any, padding: Padding, sign: int = 1) -> Any:
 
 
 def _torch(torch: Any, x: Any, w: Any, stride: Lengths, padding: Padding, dilation: Lengths, groups: int) -> Any:
+    if not w.shape[1]:
+        raise ValueError("of no channels PyTorch makes none, and not the zeros that an empty sum is")
     function = (torch.conv1d, torch.conv2d, torch.conv3d)[x.ndim - 3]
     return function(_torch_pad(torch, x, padding), w, None, stride, 0, dilation, groups)
 
@@ -384,6 +391,7 @@ def _torch_input(
 def _torch_weight(
     torch: Any, x: Any, g: Any, weight_shape: Shape, stride: Lengths, padding: Padding, dilation: Lengths, groups: int
 ) -> Any:
+    _require_shape("convolution_weight", g.shape, x.shape, weight_shape, (stride, padding, dilation, groups))
     windows = _torch_pad(torch, x, padding)
     for axis, (span, step, gap) in enumerate(zip(window_spans(weight_shape[2:], dilation), stride, dilation, strict=True), 2):
         windows = windows.unfold(axis, span, step)[..., ::gap]

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import BOOL, COMPLEX
 from ..tape.constants import zeros_of
 from ..tape.types import Type
 from .declare import Sample, elementwise
-from .precision import in_single, missing, number
+from .precision import CastRule, in_single, missing, number, refusing
+from .type_rules import promoted
 
 # Away from whole quotients, where the derivatives jump.
 _quotients = (np.array([[5.3, -4.1, 0.7, 2.9], [7.7, -0.4, -9.2, 3.3]]), np.array([2.0, 1.5, -2.0, -1.25]))
@@ -30,12 +32,15 @@ def _samples() -> list[Sample]:
 
 
 def _by_kind(of_integers: Callable[[Any, Any], Any], of_floats: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return the function that divides integers, refusing zero, with one function and floats with another."""
-    of_floats = in_single(of_floats)
+    """Return the function that divides integers, refusing zero, with one function and floats with another.
+
+    Both get arrays: a Python number is rounded to the dtype first, as quotients jump.
+    """
 
     def divide(a: Any, b: Any) -> Any:
-        if np.result_type(a, b).kind not in "iu":
-            return of_floats(a, b)
+        dtype = np.result_type(a, b)
+        if dtype.kind not in "iu":
+            return of_floats(np.asarray(a, dtype), np.asarray(b, dtype))
         if not np.all(b):
             raise RuntimeError("ZeroDivisionError")
         return of_integers(a, b)
@@ -55,6 +60,10 @@ def _remainder_of_floats(a: Any, b: Any) -> Any:
     return np.where((rest != 0) & (np.less(b, 0) != np.less(rest, 0)), rest + b, rest)
 
 
+def _divisible(kernel: str) -> CastRule:
+    return refusing(promoted, BOOL, COMPLEX, message=f"\"{kernel}_cpu\" not implemented for '{{dtype}}'")
+
+
 _floor = _by_kind(np.floor_divide, np.floor_divide)
 
 
@@ -70,7 +79,7 @@ floor_divide = elementwise(
     "floor_divide",
     _floor,
     (_missing, _missing),
-    casts=number,
+    casts=_divisible("div_floor"),
     samples=_samples,
     torch=lambda torch, a, b: torch.floor_divide(a, b),
 )
@@ -80,7 +89,7 @@ div_floor = elementwise(
     "div_floor",
     _floor,
     (_zero, _zero),
-    casts=number,
+    casts=_divisible("div_floor"),
     samples=_samples,
     torch=lambda torch, a, b: torch.div(a, b, rounding_mode="floor"),
     grad_name="DivBackward2",
@@ -90,7 +99,7 @@ trunc_divide = elementwise(
     "trunc_divide",
     _by_kind(_truncate_integers, lambda a, b: np.trunc(np.true_divide(a, b))),
     (_zero, _zero),
-    casts=number,
+    casts=_divisible("div_trunc"),
     samples=_samples,
     torch=lambda torch, a, b: torch.div(a, b, rounding_mode="trunc"),
     grad_name="DivBackward2",
@@ -98,7 +107,7 @@ trunc_divide = elementwise(
 
 remainder = elementwise(
     "remainder",
-    _by_kind(np.remainder, _remainder_of_floats),
+    _by_kind(np.remainder, in_single(_remainder_of_floats)),
     (lambda g: g, lambda g, a, b: -g * div_floor(a, b)),
     casts=number,
     samples=_samples,

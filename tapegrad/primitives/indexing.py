@@ -24,6 +24,7 @@ from .row_indexing import index_add, index_copy, index_fill, index_select
 from .scatter_reduction import scatter_reduce
 
 __all__ = [
+    "check_positions",
     "gather",
     "index",
     "index_add",
@@ -68,28 +69,45 @@ def _index_shape(indices: Sequence[Type]) -> Shape:
 
 
 def _result_shape(a: Type, indices: Sequence[Type], pattern: Pattern) -> Shape:
-    kept = [length for length, kind in zip(a.shape, pattern, strict=True) if kind == ":"]
+    kept = _kept_lengths(a, pattern)
     start = _block_start(pattern)
     return (*kept[:start], *_index_shape(indices), *kept[start:])
+
+
+def check_positions(indices: Sequence[Any], sizes: Sequence[int]) -> None:
+    """Raise for an array of positions that goes beyond the length of its axis; None stands for one not known yet."""
+    for place, (index, size) in enumerate(zip(indices, sizes, strict=True)):
+        outside = None if index is None else first_outside(np.asarray(index), -size, size)
+        if outside is not None:
+            if size == 0:
+                raise IndexError("index is out of bounds for dimension with size 0")
+            raise IndexError(f"index {outside} is out of bounds for dimension {place} with size {size}")
 
 
 def _numpy_index(a: Any, indices: Sequence[Any], pattern: Pattern) -> tuple[Any, ...]:
     """Return the NumPy index, after checking the range of each index."""
     axes = _indexed_axes(pattern)
-    for place, (index, axis) in enumerate(zip(indices, axes, strict=True)):
-        size = a.shape[axis]
-        outside = first_outside(np.asarray(index), -size, size)
-        if outside is not None:
-            if size == 0:
-                raise IndexError("index is out of bounds for dimension with size 0")
-            raise IndexError(f"index {outside} is out of bounds for dimension {place} with size {size}")
+    check_positions(indices, [a.shape[axis] for axis in axes])
     result: list[Any] = [slice(None)] * a.ndim
     for index, axis in zip(indices, axes, strict=True):
         result[axis] = index
     return tuple(result)
 
 
+def _kept_lengths(a: Any, pattern: Pattern) -> list[int]:
+    return [length for length, kind in zip(a.shape, pattern, strict=True) if kind == ":"]
+
+
+def _array_shape(a: Any, indices: Sequence[Any], pattern: Pattern) -> Shape:
+    kept = _kept_lengths(a, pattern)
+    start = _block_start(pattern)
+    return (*kept[:start], *np.broadcast_shapes(*[np.shape(index) for index in indices]), *kept[start:])
+
+
 def _index(a: Any, *indices: Any, pattern: Pattern) -> Any:
+    shape = _array_shape(a, indices, pattern)
+    if 0 in shape:
+        return np.empty(shape, a.dtype)  # PyTorch checks no position then
     return a[_numpy_index(a, indices, pattern)]
 
 
@@ -174,10 +192,13 @@ index = other(
 
 
 def _index_put(a: Any, value: Any, *indices: Any, pattern: Pattern, accumulate: bool) -> Any:
+    shape = _array_shape(a, indices, pattern)
+    if 0 in shape:
+        return a
     places = _numpy_index(a, indices, pattern)
     if not accumulate:
         result = np.array(a, order="K")
-        result[places] = value
+        result[places] = np.asarray(value).astype(a.dtype, copy=False)
         return result
     indices = np.broadcast_arrays(*indices)
     axes = _indexed_axes(pattern)
@@ -187,7 +208,7 @@ def _index_put(a: Any, value: Any, *indices: Any, pattern: Pattern, accumulate: 
     positions = np.ravel_multi_index([np.where(i < 0, i + n, i) for i, n in zip(indices, sizes, strict=True)], sizes)
     kept = values.shape[len(axes) :]
     depth, start = positions.ndim, _block_start(pattern)
-    value = np.broadcast_to(value, (*kept[:start], *positions.shape, *kept[start:]))
+    value = np.broadcast_to(value, shape)
     value = np.moveaxis(value, range(start, start + depth), range(depth))
     row = math.prod(kept)
     summed = add_rows(values.reshape(math.prod(sizes), row), positions.reshape(-1), value.reshape(positions.size, row))
@@ -240,17 +261,14 @@ def _index_put_batch(
     aligned = _aligned_indices(indices, batched[2:], size)
     depth, start = aligned[0].ndim - 1, _block_start(pattern)
     full = type_rules.broadcast_shapes("index_put", *[tuple(index.shape[1:]) for index in aligned])
-    kept = [length for length, kind in zip(a.shape[1:], pattern, strict=True) if kind == ":"]
     if batching.is_tensor(value):
         own = tuple(value.shape[1:] if batched[1] else value.shape)
+        kept = [length for length, kind in zip(a.shape[1:], pattern, strict=True) if kind == ":"]
         shape = (*kept[:start], *full, *kept[start:])
         value = batching.reshaped(value, (size if batched[1] else 1, *[1] * (len(shape) - len(own)), *own))
         value = _moved(batching.expanded(value, (size, *shape)), start + 1, depth, 1)
     places = batching.batch_positions(size, depth + 1)
-    new_pattern = ("i", *pattern)
-    if _block_start(new_pattern) == 0:
-        return primitive(a, value, places, *aligned, pattern=new_pattern, accumulate=accumulate)
-    raise AssertionError("the batch dimension is indexed, so the index's dimensions are in front")
+    return primitive(a, value, places, *aligned, pattern=("i", *pattern), accumulate=accumulate)
 
 
 def _index_put_samples() -> list[Sample]:

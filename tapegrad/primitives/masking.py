@@ -35,9 +35,13 @@ def _overflow(name: str) -> RuntimeError:
 
 def check_number(value: Any, dtype: np.dtype[Any]) -> None:
     """Raise PyTorch's error for a Python number too large for the dtype that it is written to."""
-    if dtype.kind in "iu":
+    if isinstance(value, complex):
+        if dtype.kind != "c":
+            raise _overflow(dtype.name)
+    elif dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        if value == value and not limits.min <= value <= limits.max:
+        least = -limits.max if dtype.kind == "u" else limits.min  # a negative number wraps
+        if value == value and not least <= value <= limits.max:
             raise _overflow(dtype.name)
     elif dtype.name == "float16" and abs(value) > 65504 and np.isfinite(value):
         raise _overflow(dtype.name)
@@ -114,7 +118,7 @@ masked_fill = other(
     samples=lambda: [
         Sample(grid(3, 4), _mask(3, 4), 0.5),
         Sample(grid(4, 6).T[::2], _mask(4), np.array(0.25)),
-        Sample(grid(4), _mask(3, 4), float("-inf")),
+        Sample(grid(4), _mask(3, 4), -1),
         Sample(grid(), np.array(True), 2),
         Sample(grid(0, 3), _mask(0, 3), 2),
     ],

@@ -187,3 +187,8 @@ def well_conditioned(*shape: int) -> Any:
 def without_singular(a: Any, singular: Any) -> Any:
     """Put the identity in place of the matrices where `singular` is not 0."""
     return np.where(np.asarray(singular)[..., None, None] != 0, np.eye(a.shape[-1], dtype=a.dtype), a)
+
+
+def torch_symmetric(a: Any) -> Any:
+    """Return PyTorch's symmetric matrices in such a way that cotangents and tangents become symmetric too."""
+    return (a + a.mH) / 2 if a.is_floating_point() or a.is_complex() else a

@@ -241,18 +241,28 @@ expand = linear(
 # Slices along one axis
 
 
-def _along(ndim: int, axis: int, start: Any, length: int, step: int) -> tuple[slice, ...]:
-    """Return the NumPy index of `length` elements along an axis."""
-    return (*[slice(None)] * axis, slice(int(start), int(start) + length * step, step), *[slice(None)] * (ndim - axis - 1))
+def _along(axis: int, size: int, start: Any, length: int, step: int) -> tuple[Any, ...]:
+    """Return the NumPy index of `length` elements along an axis of this size; a negative start counts from the end."""
+    start = int(start)
+    if start < 0:
+        start += size
+    return (*[slice(None)] * axis, slice(start, start + length * step, step))
 
 
 def _slice_axis(a: Any, start: Any, axis: int, length: int, step: int) -> Any:
-    return a[_along(a.ndim, axis, start, length, step)]
+    return a[_along(axis, a.shape[axis], start, length, step)]
 
 
 def _slice_axis_type(a: Type, start: Type, axis: int, length: int, step: int) -> Any:
     shape = (*a.shape[:axis], length, *a.shape[axis + 1 :])
     return a.dtype, shape, (*a.strides[:axis], a.strides[axis] * step, *a.strides[axis + 1 :])
+
+
+def _shifted_first(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], axis: int, **parameters: Any) -> Any:
+    """The axis moves behind the batch dimension; the position along it is the same for the whole batch."""
+    if batched[1]:
+        return batching.unrolled(primitive, operands, batched, axis=axis, **parameters)
+    return primitive(*operands, axis=axis + 1, **parameters)
 
 
 def _unslice(g: Any, b: Any, types: Any, axis: int, step: int) -> Any:
@@ -265,7 +275,7 @@ slice_axis = linear(
     _slice_axis_type,
     transpose=(_unslice, None),
     parameters=("axis", "length", "step"),
-    batch=batching.shifted_axis,
+    batch=_shifted_first,
     samples=lambda: [
         Sample(grid(3, 4), 1, axis=1, length=2, step=1),
         Sample(grid(3, 7), 1, axis=1, length=3, step=2),
@@ -281,7 +291,7 @@ slice_axis = linear(
 
 def _pad_slice(g: Any, start: Any, axis: int, size: int, step: int) -> Any:
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
-    result[_along(g.ndim, axis, start, g.shape[axis], step)] = g
+    result[_along(axis, size, start, g.shape[axis], step)] = g
     return result
 
 
@@ -299,17 +309,24 @@ pad_slice = linear(
     _pad_slice_type,
     transpose=(_sliced, None),
     parameters=("axis", "size", "step"),
-    batch=batching.shifted_axis,
+    batch=_shifted_first,
     samples=lambda: [
         Sample(grid(3, 2), 1, axis=1, size=4, step=1),
         Sample(grid(3, 3), 1, axis=1, size=7, step=2),
         Sample(grid(0), 3, axis=0, size=3, step=1),
     ],
-    torch=lambda torch, g, start, axis, size, step: g.new_zeros((*g.shape[:axis], size, *g.shape[axis + 1 :])).slice_scatter(
-        g, axis, start, start + g.shape[axis] * step if g.shape[axis] else start, step
+    torch=lambda torch, g, start, axis, size, step: g.new_zeros((*g.shape[:axis], size, *g.shape[axis + 1 :])).index_add(
+        axis, start + step * torch.arange(g.shape[axis]), g
     ),
     grad_name="SliceBackward0",
 )
+
+
+def _select(a: Any, index: Any, axis: int) -> Any:
+    size = a.shape[axis]
+    if not -size <= index < size:
+        raise IndexError(f"index {int(index)} is out of bounds for dimension {axis} with size {size}")
+    return a[(slice(None),) * axis + (int(index), ...)]
 
 
 def _select_type(a: Type, index: Type, axis: int) -> Any:
@@ -321,13 +338,24 @@ def _unselect(g: Any, b: Any, types: Any, axis: int) -> Any:
     return pad_slice(reshape(g, shape=(*shape[:axis], 1, *shape[axis + 1 :])), b, axis=axis, size=shape[axis], step=1)
 
 
+def _select_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], axis: int) -> Any:
+    """The same index for the whole batch stays one; an index of its own for each element is an index tensor."""
+    a, position = operands
+    if not batched[1]:
+        return primitive(a, position, axis=axis + 1)
+    from .indexing import index
+
+    pattern = tuple(["i" if at == axis else ":" for at in range(a.ndim - batched[0])])
+    return index.batch(index, operands, batched, pattern=pattern)
+
+
 select = linear(
     "select",
-    lambda a, index, axis: a[(slice(None),) * axis + (int(index), ...)],
+    _select,
     _select_type,
     transpose=(_unselect, None),
     parameters=("axis",),
-    batch=batching.shifted_axis,
+    batch=_select_batch,
     samples=lambda: [
         Sample(grid(3, 4), 1, axis=1),
         Sample(_stepped(), 2, axis=0),
@@ -432,7 +460,7 @@ roll = linear(
     _roll_type,
     transpose=(lambda g, b, axis: roll(g, -b, axis=axis), None),
     parameters=("axis",),
-    batch=batching.shifted_axis,
+    batch=_shifted_first,
     samples=lambda: [
         Sample(grid(3, 4), 1, axis=1),
         Sample(_stepped(), -7, axis=0),

@@ -16,14 +16,17 @@ CastRule = Callable[[str, Sequence[Type]], Casts]
 
 
 def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a NumPy function of several steps in float32 for the 2-byte floats, so that it rounds once, at the end."""
+    """Run a NumPy function of several steps in float32 for the 2-byte floats, so that it rounds once, at the end.
+
+    The function gets arrays, also for operands that are Python numbers.
+    """
 
     def run(*operands: Any, **parameters: Any) -> Any:
         dtype = np.result_type(*operands)
-        if dtype.itemsize != 2 or dtype.kind in "iu":
-            return function(*operands, **parameters)
-        wide = [operand.astype(np.float32) if hasattr(operand, "astype") else operand for operand in operands]
-        return function(*wide, **parameters).astype(dtype)
+        is_half = dtype.itemsize == 2 and dtype.kind not in "iu"
+        arrays = [np.asarray(operand, np.float32 if is_half else dtype) for operand in operands]
+        result = function(*arrays, **parameters)
+        return result.astype(dtype) if is_half else result
 
     return run
 
@@ -54,11 +57,18 @@ def type_rule_of(name: str, casts: CastRule) -> Callable[..., Any]:
     return type_rule
 
 
+def of_first(casts: CastRule) -> CastRule:
+    """Return what `casts` gives for the first operand alone; the others are numbers, or tensors cast to its dtype."""
+    return lambda name, types: casts(name, types[:1])
+
+
 real = refusing(type_rules.promoted, COMPLEX)
 number = refusing(type_rules.promoted, BOOL, COMPLEX)
 floating = refusing(type_rules.promoted, BOOL, INTEGER, COMPLEX)
+first_floating = of_first(floating)
 floating_or_complex = refusing(type_rules.promoted, BOOL, INTEGER)
 real_to_float = refusing(type_rules.promoted_to_float, COMPLEX)
+vector_real_to_float = refusing(type_rules.promoted_to_float, COMPLEX, message="\"{name}_vml_cpu\" not implemented for '{dtype}'")
 
 
 def missing(message: str, error: type[Exception] = RuntimeError) -> Callable[[Any], Any]:

@@ -21,6 +21,8 @@ _roundable = refusing(
     message="\"{name}_vml_cpu\" not implemented for '{dtype}'",
 )
 
+_rounds = refusing(promoted, BOOL, COMPLEX, message="\"{name}_vml_cpu\" not implemented for '{dtype}'")
+
 
 def _zero(g: Any, rtype: Type) -> Any:
     return zeros_of(rtype)
@@ -49,7 +51,7 @@ def _round(a: Any, decimals: int) -> Any:
 def _round_type(a: Type, decimals: int) -> Any:
     if decimals != 0 and a.dtype.category == INTEGER:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{a.dtype.title}'")
-    return _roundable("round", (a,))[1], *type_rules.broadcast("round", (a,))
+    return _rounds("round", (a,))[1], *type_rules.broadcast("round", (a,))
 
 
 def _round_samples() -> list[Sample]:

@@ -117,6 +117,8 @@ index_select = linear(
 
 def _index_add(a: Any, index: Any, source: Any, axis: int) -> Any:
     rows = _rows_first(a, axis)
+    if rows.size == 0:
+        return a  # PyTorch checks no position then
     index = index.reshape(-1)
     check_range(index, axis, len(rows))
     source = _rows_first(source, axis)

@@ -11,7 +11,7 @@ from ..tape.constants import ones, zeros
 from ..tape.types import Type
 from .batching import grid
 from .declare import Sample, other
-from .gathering import batch_like_values, check_scatter, gather, resized, scatter, scatter_add, scattered
+from .gathering import batch_like_values, check_scatter, gather, resized, scatter, scatter_add, scattered, used_by
 from .positions import add_at, wide_type
 
 _UFUNCS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -159,6 +159,19 @@ def _samples() -> list[Sample]:
     return samples
 
 
+def _in_torch(torch: Any, a: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+    if a.is_complex():
+        raise NotImplementedError("PyTorch has no derivative of this for complex tensors")
+    if reduce != "prod":
+        return a.scatter_reduce(axis, index, used_by(index, src), reduce, include_self=include_self)
+    result = a if include_self else a.scatter(axis, index, 1)  # one factor after the other: PyTorch's own derivative of the
+    for place in range(index.shape[axis] if index.ndim else 1):  # product cannot be differentiated again
+        part = index.narrow(axis, place, 1) if index.ndim else index
+        factor = src.narrow(axis, place, 1) if index.ndim else src
+        result = result * torch.ones_like(a).scatter(axis, part, used_by(part, factor))
+    return result
+
+
 scatter_reduce = other(
     "scatter_reduce",
     _scatter_reduce,
@@ -168,7 +181,5 @@ scatter_reduce = other(
     parameters=("axis", "reduce", "include_self"),
     batch=batch_like_values,
     samples=_samples,
-    torch=lambda torch, a, index, src, axis, reduce, include_self: a.scatter_reduce(
-        axis, index, src, reduce, include_self=include_self
-    ),
+    torch=_in_torch,
 )

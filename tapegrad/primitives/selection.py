@@ -6,7 +6,6 @@ infinite or NaN cotangent).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from ..dtypes import BOOL, COMPLEX
 from ..tape.types import Type
 from . import batching, type_rules
 from .declare import Primitive, Sample, elementwise
-from .precision import floating, in_single, refusing
-from .type_rules import Casts, promoted
+from .precision import first_floating, in_single, of_first, refusing
+from .type_rules import promoted
 
 # Where
 
@@ -44,7 +43,7 @@ def _where_samples() -> list[Sample]:
     ]
 
 
-where = Primitive(
+where: Primitive = Primitive(
     "where",
     np.where,
     _where_type,
@@ -156,7 +155,7 @@ hardtanh = elementwise(
     "hardtanh",
     _clamp,
     (lambda g, a, b, c: where((a <= b) | (a >= c), 0, g), None, None),
-    casts=refusing(_clampable, BOOL, message="Bool inputs not supported for hardtanh", error=RuntimeError),
+    casts=of_first(refusing(_clampable, BOOL, message="Bool inputs not supported for hardtanh", error=RuntimeError)),
     samples=lambda: _bounded_samples(2)[:3],
     torch=lambda torch, a, low, high: torch.nn.functional.hardtanh(a, low, high),
 )
@@ -186,16 +185,12 @@ leaky_relu = elementwise(
     "leaky_relu",
     in_single(_leaky_relu),
     (lambda g, a, b: where(a > 0, g, g * b), lambda g, a: where(a > 0, 0, a * g)),
-    casts=floating,
+    casts=first_floating,
     samples=_leaky_relu_samples,
     torch=lambda torch, a, slope: torch.nn.functional.leaky_relu(a, slope),
 )
 
 # Replacing what is not finite
-
-
-def _first(name: str, types: Sequence[Type]) -> Casts:
-    return types[0].dtype, types[0].dtype
 
 
 def _nan_to_num(a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
@@ -227,7 +222,7 @@ nan_to_num = elementwise(
     "nan_to_num",
     _nan_to_num,
     (_nan_to_num_rule, None, None, None),
-    casts=_first,
+    casts=of_first(promoted),
     samples=_nan_to_num_samples,
     torch=lambda torch, a, nan, posinf, neginf: torch.nan_to_num(a, nan, posinf, neginf),
 )

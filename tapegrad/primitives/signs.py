@@ -16,7 +16,7 @@ from ..dtypes import BOOL, COMPLEX
 from ..tape.constants import zeros_of
 from ..tape.types import Type
 from . import batching, type_rules
-from .declare import Sample, elementwise, other
+from .declare import Primitive, Sample, elementwise, other
 from .precision import floating, real_to_float, refusing, type_rule_of
 from .selection import where
 from .type_rules import Casts, promoted, to_real
@@ -136,7 +136,7 @@ def _conj_of_first(g: Any) -> Any:
     return conj(g[0])
 
 
-conj = other(
+conj: Primitive = other(
     "conj",
     lambda a: np.conjugate(a) if a.dtype.kind == "c" else a,
     type_rule_of("conj", promoted),
@@ -236,10 +236,12 @@ angle = other(
 
 def _complex_casts(name: str, types: Sequence[Type]) -> Casts:
     first, second = (t.dtype for t in types)
-    if not all(dtype in (dtypes.float32, dtypes.float64) for dtype in (first, second)):
+    if not (first.is_floating_point and second.is_floating_point) or dtypes.bfloat16 in (first, second):
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {first.title} and {second.title}")
     if first is not second:
         raise RuntimeError(f"Expected object of scalar type {first.title} but got scalar type {second.title} for second argument")
+    if first is dtypes.float16:
+        raise RuntimeError("complex: there is no complex dtype whose parts are float16; use float32")
     return first, first.to_complex()
 
 

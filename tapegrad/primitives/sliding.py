@@ -73,7 +73,13 @@ def _fold_type(a: Type, axis: int, step: int, length: int) -> Any:
 
 
 def _take_windows(g: Any, types: Any, axis: int, step: int) -> Any:
-    return unfold(g, axis=axis, size=types[0].shape[-1], step=step)
+    from .movement import slice_axis
+
+    shape = types[0].shape
+    windows = unfold(g, axis=axis, size=shape[-1], step=step)
+    if tuple(windows.shape) == shape:
+        return windows
+    return slice_axis(windows, 0, axis=axis, length=shape[axis], step=1)  # fewer windows were added than there is room for
 
 
 def _torch_fold(torch: Any, a: Any, axis: int, step: int, length: int) -> Any:

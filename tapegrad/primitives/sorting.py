@@ -430,6 +430,12 @@ def _searchsorted_batch(primitive: Any, operands: Sequence[Any], batched: Sequen
     return batching.reshaped(primitive(boundaries, lines, right=right), shape)
 
 
+def _torch_searchsorted(torch: Any, boundaries: Any, values: Any, right: bool) -> Any:
+    """PyTorch warns of operands that are not contiguous."""
+    values = values.contiguous() if torch.is_tensor(values) else values
+    return torch.searchsorted(boundaries.contiguous(), values, right=right)
+
+
 searchsorted = other(
     "searchsorted",
     _searchsorted,
@@ -447,5 +453,5 @@ searchsorted = other(
         Sample(np.array([]), np.array([1.0, 2.0]), right=False),
         Sample(np.array([1.0, 3.0]), np.array(2.0), right=False),
     ],
-    torch=lambda torch, boundaries, values, right: torch.searchsorted(boundaries, values, right=right),
+    torch=_torch_searchsorted,
 )

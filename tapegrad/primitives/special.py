@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import COMPLEX
 from .bessel import (
     airy_ai,
     bessel_j0,
@@ -28,7 +29,7 @@ from .bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from .declare import Sample, elementwise
+from .declare import Primitive, Sample, elementwise
 from .polynomials import (
     chebyshev_polynomial_t,
     chebyshev_polynomial_u,
@@ -43,7 +44,7 @@ from .polynomials import (
     shifted_chebyshev_polynomial_v,
     shifted_chebyshev_polynomial_w,
 )
-from .precision import floating, from_scipy, in_single, missing, real_to_float
+from .precision import floating, from_scipy, in_single, missing, real_to_float, refusing, vector_real_to_float
 from .selection import where
 from .transcendental import cos, exp, log, sin
 from .type_rules import promoted_to_float
@@ -108,7 +109,7 @@ erf = elementwise(
     "erf",
     from_scipy("erf"),
     (lambda g, a: 2 / ROOT_PI * exp(-(a * a)) * g,),
-    casts=real_to_float,
+    casts=vector_real_to_float,
     torch=lambda torch, a: torch.erf(a),
 )
 
@@ -116,7 +117,7 @@ erfc = elementwise(
     "erfc",
     from_scipy("erfc"),
     (lambda g, a: -2 / ROOT_PI * exp(-(a * a)) * g,),
-    casts=real_to_float,
+    casts=vector_real_to_float,
     torch=lambda torch, a: torch.erfc(a),
 )
 
@@ -141,7 +142,7 @@ erfinv = elementwise(
     "erfinv",
     in_single(_erfinv),
     (lambda g, r: ROOT_PI / 2 * exp(r * r) * g,),
-    casts=real_to_float,
+    casts=vector_real_to_float,
     domain=(-0.9, 0.9),
     torch=lambda torch, a: torch.erfinv(a),
 )
@@ -151,6 +152,7 @@ ndtr = elementwise(
     from_scipy("ndtr"),
     (lambda g, a: g * exp(a * a * -0.5) / ROOT_2PI,),
     casts=real_to_float,
+    domain=(-0.9, 2.0),
     torch=lambda torch, a: torch.special.ndtr(a),
     grad_name="MulBackward1",
 )
@@ -180,16 +182,18 @@ lgamma = elementwise(
     "lgamma",
     from_scipy("gammaln"),
     (lambda g, a: g * digamma(a),),
-    casts=real_to_float,
+    casts=vector_real_to_float,
     domain=(9.0, 20.0),
     torch=lambda torch, a: torch.lgamma(a),
 )
 
-digamma = elementwise(
+_digamma_casts = refusing(promoted_to_float, COMPLEX, message="\"digamma\" not implemented for '{dtype}'")
+
+digamma: Primitive = elementwise(
     "digamma",
     from_scipy("digamma"),
     (lambda g, a: g * polygamma(a, n=1),),
-    casts=real_to_float,
+    casts=_digamma_casts,
     domain=(9.0, 20.0),
     torch=lambda torch, a: torch.digamma(a),
 )
@@ -216,16 +220,18 @@ def _polygamma(a: Any, n: int) -> Any:
 
 
 def _polygamma_samples() -> list[Sample]:
-    a = np.random.default_rng(0).uniform(9.0, 20.0, (4, 6))
-    return [Sample(a, n=n) for n in range(5)] + [Sample(part, n=1) for part in (a.T[::2], a[0, 0], a[:0])]
+    random = np.random.default_rng(0)
+    large, small = random.uniform(9.0, 20.0, (4, 6)), random.uniform(0.5, 3.0, (4, 6))
+    orders = [Sample(large, n=0), Sample(large, n=1), Sample(small, n=2), Sample(small, n=3), Sample(small, n=4)]
+    return orders + [Sample(part, n=1) for part in (large.T[::2], large[0, 0], large[:0])]
 
 
 # The derivative of digamma of order n.
-polygamma = elementwise(
+polygamma: Primitive = elementwise(
     "polygamma",
     in_single(_polygamma),
     (lambda g, a, n: g * polygamma(a, n=n + 1),),
-    casts=real_to_float,
+    casts=_digamma_casts,
     parameters=("n",),
     samples=_polygamma_samples,
     torch=lambda torch, a, n: torch.polygamma(n, a),
@@ -256,7 +262,7 @@ igammac = elementwise(
 )
 
 # Hurwitz's zeta function
-zeta = elementwise(
+zeta: Primitive = elementwise(
     "zeta",
     from_scipy("zeta"),
     (
@@ -296,7 +302,7 @@ logit = elementwise(
     in_single(lambda a: np.log(a / (1 - a))),
     (lambda g, a: where((a < 0) | (a > 1), NAN, g / (a * (1 - a))),),
     casts=real_to_float,
-    domain=(0.1, 0.9),
+    domain=(0.1, 0.4),
     torch=lambda torch, a: torch.logit(a),
 )
 

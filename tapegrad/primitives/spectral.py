@@ -36,6 +36,7 @@ from .matrices import (
     last_columns,
     last_rows,
     real_part,
+    torch_symmetric,
     total,
 )
 
@@ -270,12 +271,8 @@ def _eigh_jvp(g: Any, r: Any) -> Any:
     return real_part(diagonals(change)), v @ (change * _inverse_gaps(w))
 
 
-def _symmetrised(a: Any) -> Any:
-    return (a + a.mH) / 2
-
-
 def _torch_eigh(torch: Any, a: Any, uplo: str) -> Any:
-    values, vectors = torch.linalg.eigh(_symmetrised(a), UPLO=uplo)
+    values, vectors = torch.linalg.eigh(torch_symmetric(a), UPLO=uplo)
     return values, *_in_gauge(torch, a, (vectors,), lambda array: (np.linalg.eigh(array, uplo)[1],))
 
 
@@ -328,7 +325,7 @@ eigvalsh = other(
         Sample(_symmetric(2, 4, 4), uplo="U"),
         Sample(np.zeros((0, 0)), uplo="L"),
     ],
-    torch=lambda torch, a, uplo: torch.linalg.eigvalsh(_symmetrised(a), UPLO=uplo),
+    torch=lambda torch, a, uplo: torch.linalg.eigvalsh(torch_symmetric(a), UPLO=uplo),
     grad_name="LinalgEighBackward0",
 )
 
@@ -388,8 +385,8 @@ def _torch_eig(torch: Any, a: Any) -> Any:
 
 
 def _with_real_eigenvalues(*shape: int) -> Any:
-    """Return matrices with real eigenvalues, well apart, whose order does not hang on rounding."""
-    return np.random.default_rng(sum(shape)).uniform(-0.2, 0.2, shape) + np.diag(np.arange(1.0, shape[-1] + 1))
+    """Return matrices with real eigenvalues, well apart, that every LAPACK finds in the same order."""
+    return np.random.default_rng(sum(shape)).uniform(-0.1, 0.1, shape) + np.diag(np.arange(1.0, shape[-1] + 1))
 
 
 eig = other(
@@ -402,7 +399,7 @@ eig = other(
     batch=batching.leading,
     samples=lambda: [
         Sample(_with_real_eigenvalues(3, 3)),
-        Sample(_with_real_eigenvalues(2, 4, 4)),
+        Sample(_with_real_eigenvalues(2, 3, 3)),
         Sample(np.zeros((0, 0))),
     ],
     torch=_torch_eig,
@@ -430,7 +427,7 @@ eigvals = other(
     batch=batching.leading,
     samples=lambda: [
         Sample(_with_real_eigenvalues(3, 3)),
-        Sample(_with_real_eigenvalues(2, 4, 4)),
+        Sample(_with_real_eigenvalues(2, 3, 3)),
         Sample(np.zeros((0, 0))),
     ],
     torch=lambda torch, a: torch.linalg.eigvals(a),

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import rsqrt
-from .declare import Sample, elementwise
-from .precision import floating, floating_or_complex, in_single, real_to_float
+from .declare import Primitive, Sample, elementwise
+from .precision import first_floating, floating, floating_or_complex, in_single, real_to_float
 from .selection import where
 from .type_rules import promoted_to_float
 
@@ -89,7 +89,7 @@ sin = elementwise(
     torch=lambda torch, a: torch.sin(a),
 )
 
-cos = elementwise(
+cos: Primitive = elementwise(
     "cos",
     np.cos,
     (lambda g, a: g * -sin(a),),
@@ -135,7 +135,7 @@ atan = elementwise(
 
 def _squared_radius(a: Any, b: Any) -> Any:
     """The square of the distance to the origin, infinite at it: dividing by it gives 0 there."""
-    square = a * a + b * b
+    square = a**2 + b**2
     return where(square == 0, INFINITY, square)
 
 
@@ -160,7 +160,7 @@ sinh = elementwise(
     torch=lambda torch, a: torch.sinh(a),
 )
 
-cosh = elementwise(
+cosh: Primitive = elementwise(
     "cosh",
     np.cosh,
     (lambda g, a: g * sinh(a),),
@@ -245,7 +245,7 @@ softplus = elementwise(
     "softplus",
     in_single(_softplus),
     (lambda g, a, b, c: where(a * b > c, g, g * sigmoid(a * b)), None, None),
-    casts=floating,
+    casts=first_floating,
     samples=_softplus_samples,
     torch=lambda torch, a, beta, threshold: torch.nn.functional.softplus(a, beta, threshold),
 )
@@ -282,7 +282,7 @@ def _times_log(function: Any) -> Any:
     return in_single(lambda a, b: np.where(np.equal(a, 0) & ~np.isnan(b), 0, a * function(b)))
 
 
-xlogy = elementwise(
+xlogy: Primitive = elementwise(
     "xlogy",
     _times_log(np.log),
     (lambda g, a, b: where((a == 0) & (b <= 0), 0, xlogy(g, b)), lambda g, a, b: g * a / b),
@@ -291,7 +291,7 @@ xlogy = elementwise(
     torch=lambda torch, a, b: torch.xlogy(a, b),
 )
 
-xlog1py = elementwise(
+xlog1py: Primitive = elementwise(
     "xlog1py",
     _times_log(np.log1p),
     (lambda g, a, b: where((a == 0) & (b <= -1), 0, xlog1py(g, b)), lambda g, a, b: g * a / (b + 1)),

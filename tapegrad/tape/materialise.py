@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+from itertools import compress
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from .segment import Segment
 from .trace import IMPORT, SEALED, Node, path_to, touch
 
 _PLANS_PER_TRACE = 8
-# A reference from the segment's list, one from the loop variable and one from the call that counts.
-_UNREACHABLE = 3
+# What counts a tensor's references when nobody outside holds it: the segment's list, and the call that counts.
+_UNREACHABLE = 2
 
 
 def materialise(segment: Segment) -> None:
@@ -31,12 +32,11 @@ def materialise(segment: Segment) -> None:
             segment.node = SEALED
             segment.values = []
             segment.detached = (node, values)
-        trace, values = segment.detached
-        if len(values) > trace.next_slot:
-            del values[trace.next_slot :]
-        path: list[Node] = trace.plans["path"] if trace.plans else path_to(trace)
-        live = _live_slots(segment, path, values)
-        plan = _plan_for(trace, path, live, segment)
+            del values
+        trace = segment.detached[0]
+        live = _give_up_unreachable(segment, trace)
+        plan = _plan_for(trace, live, segment)
+        values = segment.detached[1]
         environment = list(values)
         run_plan(plan, environment, Failure)
         _commit(segment, trace, plan, values, environment)
@@ -44,34 +44,56 @@ def materialise(segment: Segment) -> None:
     touch(trace)
 
 
-def _live_slots(segment: Segment, path: list[Node], values: list[Any]) -> tuple[int, ...]:
-    """Return the slots whose tensors somebody outside the segment can reach; give the others up."""
+def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
+    """Keep of the pending results only those whose tensors somebody outside can reach; return their slots."""
+    assert segment.detached is not None
+    values = segment.detached[1]
+    del values[trace.next_slot :]  # what an interrupt left behind
+    candidates = list(compress(range(len(values)), map(_UNREACHABLE.__lt__, map(getrefcount, values))))
+    kept: list[Any] = [None] * len(values)
+    outside = _outside_slots(trace)
+    for slot in candidates:
+        kept[slot] = values[slot]
+    for slot in outside:
+        kept[slot] = values[slot]
+    segment.detached = (trace, kept)
+    del values
     live = []
-    reference_count = sys.getrefcount
-    for node in reversed(path):
-        for output in node.outputs:
-            slot = output.slot
-            tensor = values[slot]
-            if tensor is None or node.primitive is IMPORT:
-                continue
-            if reference_count(tensor) > _UNREACHABLE and tensor._node is output and tensor._segment is segment:
-                live.append(slot)
-            else:
-                values[slot] = None
-            tensor = None
+    for slot in reversed(candidates):  # a tensor may be held only by a view of it that nobody holds
+        if slot in outside or kept[slot] is None:
+            continue
+        if getrefcount(kept[slot]) > _UNREACHABLE and kept[slot]._segment is segment and kept[slot]._node.slot == slot:
+            live.append(slot)
+        else:
+            kept[slot] = None
     return tuple(live)
 
 
-def _plan_for(trace: Node, path: list[Node], live: tuple[int, ...], segment: Segment) -> Plan:
-    """Return the plan for this trace, these live slots and these released records, cached at the trace."""
-    key = (live, frozenset(segment.released))
+def _cached(trace: Node) -> dict[Any, Any]:
+    """Return what is remembered of a trace: its path, the slots of its outside values, and plans by live slots."""
     if trace.plans is None:
-        trace.plans = {"path": path}
-    plan: Plan | None = trace.plans.get(key)
+        path = path_to(trace)
+        outside = {node.slot for node in path if node.primitive is IMPORT}
+        outside.update([operand.slot for node in path for operand in node.operands if operand.node is None])
+        trace.plans = {"path": path, "outside": frozenset(outside)}
+    return trace.plans
+
+
+def _outside_slots(trace: Node) -> frozenset[int]:
+    slots: frozenset[int] = _cached(trace)["outside"]
+    return slots
+
+
+def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
+    """Return the plan for this trace, these live slots and these released records, cached at the trace."""
+    cached = _cached(trace)
+    key = (live, frozenset(segment.released))
+    plan: Plan | None = cached.get(key)
     if plan is None:
-        if len(trace.plans) > _PLANS_PER_TRACE:
-            trace.plans = {"path": path}
-        plan = trace.plans[key] = make_plan(path, live, segment.released)
+        if len(cached) >= _PLANS_PER_TRACE + 2:
+            trace.plans = None
+            cached = _cached(trace)
+        plan = cached[key] = make_plan(cached["path"], live, segment.released)
     return plan
 
 

@@ -61,6 +61,7 @@ class Node:
         "length",
         "nbytes",
         "root",
+        "node",
         "used",
         "plans",
     )
@@ -87,6 +88,7 @@ class Node:
     def __init__(self, parent: Node | None, key: tuple[Any, ...]) -> None:
         self.parent = parent
         self.key = key
+        self.node = self  # as an operand: the record it is the result of
         self.primitive = self.first = self.second = None
         self.operands = ()
         self.name = None

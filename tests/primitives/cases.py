@@ -176,7 +176,7 @@ def to_dtype(case: Case, dtype: str) -> Case:
     """Return the case with operands of a dtype that the row's author did not write: integers, bool, half precision."""
     arrays = []
     for array in case.arrays:
-        if is_inexact(array):
+        if is_inexact(array) and array.dtype.kind != "c":
             if dtype in ("bfloat16", "float16"):
                 array = array.astype(array_type(getattr(tapegrad, dtype)))
             else:
@@ -221,7 +221,7 @@ def torch_operands(torch: Any, case: Case, requires_grad: bool = False) -> list[
     def laid_out(array: Any) -> Any:
         tensor = to_torch(torch, pack(array, case.layout))
         if case.layout == "transposed":
-            return tensor.permute(*reversed(range(array.ndim)))
+            return tensor.permute(tuple(reversed(range(array.ndim))))
         if case.layout == "strided" and array.ndim:
             return tensor[..., ::2]
         if case.layout == "expanded" and is_expandable(array):

@@ -7,6 +7,7 @@ import pytest
 
 from tapegrad import dtypes
 from tapegrad.primitives import movement
+from tapegrad.primitives.complex_pairs import check_pairs
 from tapegrad.primitives.declare import TABLE
 from tapegrad.tape.types import make_type, number_type
 
@@ -14,8 +15,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
 
 VIEWS = (
-    "reshape permute expand alias slice_axis select flip roll concatenate contiguous diagonal unfold tril triu "
-    "view_as_real view_as_complex"
+    "reshape permute expand alias slice_axis select flip roll concatenate contiguous diagonal unfold tril triu"
 ).split()
 MODULES = ("movement", "diagonals", "sliding", "complex_pairs", "update", "concatenation")
 ROWS = [
@@ -123,11 +123,11 @@ ERRORS = [
         lambda: torch.view_as_complex(zeros(3, 2).long()),
     ),
     (
-        lambda: movement.view_as_complex.type_rule(make_type(dtypes.float32, (3, 2), (1, 3))),
+        lambda: check_pairs(make_type(dtypes.float32, (3, 2), (1, 3))),
         lambda: torch.view_as_complex(zeros(2, 3).t()),
     ),
     (
-        lambda: movement.view_as_complex.type_rule(make_type(dtypes.float32, (2, 2), (3, 1))),
+        lambda: check_pairs(make_type(dtypes.float32, (2, 2), (3, 1))),
         lambda: torch.view_as_complex(zeros(2, 3)[:, :2]),
     ),
 ]
@@ -146,6 +146,15 @@ def test_error_matches_torch(case):
 def test_concatenate_promotes():
     types = [make_type(dtype, (2,)) for dtype in (dtypes.int64, dtypes.float16, dtypes.bool)]
     assert movement.concatenate.type_rule(*types, axis=0)[0] is dtypes.float16
+
+
+def test_complex_pairs_are_laid_out_as_in_torch():
+    pairs = torch.zeros(3, 4, 2).transpose(0, 1)
+    strides = movement.view_as_complex.type_rule(make_type(dtypes.float32, (4, 3, 2), tuple(pairs.stride())))[2]
+    assert strides == torch.view_as_complex(pairs).stride()
+    numbers = torch.zeros(3, 4, dtype=torch.complex64).t()
+    strides = movement.view_as_real.type_rule(make_type(dtypes.complex64, (4, 3), tuple(numbers.stride())))[2]
+    assert strides == torch.view_as_real(numbers).stride()
 
 
 @pytest.mark.parametrize("operand", [np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(4, 3).T])
