@@ -2,16 +2,16 @@
 
 The generator is MT19937. Every draw takes a fixed share of its stream of 32-bit words:
 
-====================================  ============================================================================
-``uniform`` (float32 and halves)      one word an element, its low 24 bits
-``uniform`` (float64), ``cauchy``,    two words an element, the first is the high one, their low 53 bits
-``exponential``, ``geometric``,
-``bernoulli`` (of a number)
-``normal`` of fewer than 16,          float64 uniforms in pairs, each pair makes two normal numbers (Box-Muller);
-``log_normal``                        the second waits in the generator for the next draw
-``normal`` of 16 and more             uniforms in blocks of 16 (8 radii, 8 angles); a remainder draws the last 16 anew
-``randint``, ``random_``, ``randperm``  words modulo the range, two words a number from 2**28 up
-====================================  ============================================================================
+=================================  ===============================================================================
+``uniform`` (float32 and halves)   one word an element, its low 24 bits
+``uniform`` (float64), ``cauchy``  two words an element, the first is the high one, their low 53 bits; the same for
+                                   ``exponential``, ``geometric`` and ``bernoulli`` of a number
+``normal`` of fewer than 16,       float64 uniforms in pairs, each pair makes two normal numbers (Box-Muller); the
+``log_normal``                     second waits in the generator for the next draw
+``normal`` of 16 and more          uniforms in blocks of 16 (8 radii, 8 angles); a remainder draws the last 16 anew
+``randint``, ``random_``           words modulo the range, two words a number from 2**28 up
+``randperm``                       words modulo the number of places left
+=================================  ===============================================================================
 
 The draws here return NumPy arrays, take a `tapegrad.dtypes.dtype`, and draw from the default generator if given none.
 Results are PyTorch's bit for bit where it runs on AVX2 or AVX-512 without Intel's random streams: its vector code rounds

@@ -63,6 +63,7 @@ class Tensor:
     _is_shared: bool = False
     _is_detached: bool = False
     _made_without_grad: bool = False
+    _is_leaf_view: bool = False
     _is_multiple_view: tuple[int, str] | None = None
     _has_own_version: bool = False
     _version_count: int = 0
@@ -160,9 +161,7 @@ class Tensor:
             return True
         if is_concrete(self):
             return self._home is None
-        node = self._node
-        primitive = getattr(node, "primitive", None) or node.node.primitive
-        makes_leaf: bool = primitive.makes_leaf
+        makes_leaf: bool = self._node.node.primitive.makes_leaf
         return makes_leaf
 
     @property

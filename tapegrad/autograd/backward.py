@@ -8,7 +8,7 @@ from typing import Any
 
 
 from ..tape.aliases import in_place
-from ..tape.constants import ones, zeros
+from ..tape.constants import zeros
 from ..tape.materialise import materialise
 from ..tape.record import record
 from ..tape.replay import Sweep, leaf_or_address
@@ -73,10 +73,10 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
     if create_graph and gradient.requires_grad:
         leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards") if existing is None else existing + gradient
         return
-    with GradMode(False):
-        if existing is None:
-            leaf._grad = _own(gradient, taken, None)
-        else:
+    if existing is None:
+        leaf._grad = _own(gradient, taken, None)
+    else:
+        with GradMode(False):
             in_place(existing, existing + gradient)
 
 
@@ -205,7 +205,7 @@ def _as_tuple(tensors: Any, count: int = 0) -> tuple[Any, ...]:
 
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
-    """Return a cotangent for each root: the given one, checked, or one for a real scalar."""
+    """Return a cotangent for each root: the given one, checked, or None (one) for a real scalar."""
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     cotangents = []
@@ -219,7 +219,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if root.dtype.is_complex:
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {root.dtype}")
-            cotangents.append(ones(root._node.type.shape, root.dtype))
+            cotangents.append(None)
         else:
             cotangents.append(_checked(root, cotangent, place))
     return cotangents

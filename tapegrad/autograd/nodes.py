@@ -79,15 +79,14 @@ def _record_at(segment: Any, slot: int) -> Any:
 
 def _node_at(segment: Segment, slot: int) -> Node | None:
     """Return the node for a value on the tape: its operation's, its origin's, None without history."""
+    if slot in segment.leaves:
+        return _accumulate_grad(segment.leaves[slot])
     node = _record_at(segment, slot)
     if node.primitive is IMPORT:
         origin = segment.origins.get(slot)
         if isinstance(origin, tuple):
             return _node_at(*origin)
         return None if origin is None else _accumulate_grad(origin)
-    if node.primitive.makes_leaf:
-        leaf = segment.leaves.get(slot)
-        return None if leaf is None else _accumulate_grad(leaf)
     if not node.requires_grad:
         return None
     if node.primitive.transparent:
@@ -145,7 +144,7 @@ def _operand_places(segment: Any, slot: int) -> list[tuple[Segment | None, int]]
                 stack.append(origin)
             elif origin is not None:
                 places[at, number] = None
-        elif (at.serial, number) < start or node.primitive.makes_leaf:
+        elif (at.serial, number) < start or number in at.leaves:
             places[at, number] = None
         else:
             stack.extend([(at, operand.slot) for operand in reversed(node.operands) if operand.type.requires_grad])

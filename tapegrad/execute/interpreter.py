@@ -53,7 +53,7 @@ def _with_history(path: list[Any], live: tuple[int, ...]) -> frozenset[int]:
     found = set()
     wanted = set(live)
     for node in path:
-        if node.operands and not node.primitive.makes_leaf:
+        if node.operands:
             found.update([o.slot for o in node.outputs if o.slot in wanted and o.type.requires_grad])
     return frozenset(found)
 
@@ -65,10 +65,15 @@ def _reachable_history(path: list[Any], roots: Collection[int], released: Collec
     residuals: set[int] = set()
     origins: set[int] = set()
     for node in reversed(path):
-        slots = [output.slot for output in node.outputs if output.slot in reached]
+        if node.primitive.makes_leaf:
+            if node.slot in reached:
+                origins.add(node.slot)
+                reached.remove(node.slot)
+            continue
+        slots = [output.slot for output in node.outputs if output.slot in reached and output.type.requires_grad]
         if not slots:
             continue
-        if not node.operands or node.primitive.makes_leaf:
+        if not node.operands:
             origins.update(slots)
             continue
         wanting = [operand.slot for operand in node.operands if operand.type.requires_grad]

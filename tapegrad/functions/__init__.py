@@ -5,8 +5,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# Each module has `__all__`, its public functions, and METHODS, what it gives the tensor.
-FAMILIES = ("elementwise", "reductions", "movement", "contraction", "properties", "creation", "indexing")
+# Each module has `__all__`, its public functions, and METHODS, what it gives the tensor (or either).
+FAMILIES = (
+    "elementwise",
+    "arithmetic",
+    "choosing",
+    "comparing",
+    "reductions",
+    "moments",
+    "extremes",
+    "movement",
+    "contraction",
+    "properties",
+    "creation",
+    "from_data",
+    "ranges",
+    "indexing",
+    "sampling",
+    "sampling_in_place",
+    "legacy",
+)
 
 
 def attach(tensor_class: type) -> None:

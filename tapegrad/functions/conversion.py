@@ -105,7 +105,7 @@ def array_from(data: Any, dtype: dtypes.dtype | None) -> tuple[Array, dtypes.dty
     """
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type_name(data)}'")
-    shape = _shape_along_first(data)
+    shape = () if data.__class__ in NUMBERS else _shape_along_first(data)
     if 0 in shape:
         found = dtype or _infer(data)
         return np.empty(shape, dtypes.array_type(found)), found

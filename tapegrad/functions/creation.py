@@ -147,9 +147,7 @@ def _empty_strided(wanted: Options, size: Any, stride: Any, default: dtypes.dtyp
     shape = size_from(wanted.name, (), size)
     strides = tuple([int(step) for step in stride])
     if len(shape) != len(strides):
-        raise RuntimeError(
-            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
-        )
+        raise RuntimeError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})")
     if any(step < 0 for step in strides):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
     dtype = wanted.dtype_or(default)
@@ -318,7 +316,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     check_tensor("complex", "real", 1, real)
     check_tensor("complex", "imag", 2, imag)
     result: Tensor = make_complex(real, imag)
-    return result if out is None else write_out("complex", out, result, real, imag)  # type: ignore[no-any-return]
+    return result if out is None else write_out("complex", out, result, real, imag)
 
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -342,7 +340,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     start = here()
     result: Tensor = make_complex(abs * cos(angle), abs * sin(angle))
     mark_composed("PolarBackward0", result, start)
-    return result if out is None else write_out("polar", out, result, abs, angle)  # type: ignore[no-any-return]
+    return result if out is None else write_out("polar", out, result, abs, angle)
 
 
 METHODS = {

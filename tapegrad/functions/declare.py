@@ -1,56 +1,83 @@
-"""How functions of one and of two tensors are made from primitives: checks of the arguments, and ``out=``."""
+"""How functions of tensors are made: from primitives, with checks of their arguments, NumPy's names for these, and ``out=``."""
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .. import operators
-from ..tape.aliases import check_dtype, in_place
+from .. import dtypes, operators
+from ..tape.aliases import check_dtype, in_place, set_data
 from ..tape.checks import check_writable
 from ..tape.record import record
+from ..tape.segment import state
 from ..tensor import Tensor
 
+Function = Callable[..., Any]
 
-def unary(name: str, primitive: Any) -> Callable[..., Any]:
+# PyTorch's names of arguments for NumPy's.
+_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+_RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
+    "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. You "
+    "can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
+
+
+# Functions of one and of two tensors
+
+
+def unary(name: str, primitive: Any) -> Function:
     """Return the function of one tensor that records this primitive: ``name(input, *, out=None)``."""
     apply = operators.unary(primitive)
 
     def function(input: Any, *, out: Any = None) -> Any:
-        if out is None and input.__class__ is Tensor:
-            return apply(input)
-        result = apply(require_tensor(name, input))
-        return result if out is None else write_out(name, out, result, input)
+        if input.__class__ is not Tensor:
+            require_tensor(name, input)
+        return apply(input) if out is None else write_out(name, out, apply(input), input)
 
     return _named(function, name, f"Return `{name}` of each element of `input`.")
 
 
-def binary(name: str, primitive: Any) -> Callable[..., Any]:
-    """Return the function of two tensors (or a tensor and a number) that records this primitive."""
+def binary(name: str, primitive: Any, numbers: str = "other", shown: tuple[str, str] | None = None) -> Function:
+    """Return the function of two tensors that records this primitive: ``name(input, other, *, out=None)``.
+
+    `numbers` names the arguments that may be Python numbers: "other", "either" or "none". `shown` are the names that
+    ``grad_fn`` shows for an `other` that is a number and that is a tensor, where they are not the primitive's own.
+    """
+    apply = operators.binary(primitive)
+    of_number, of_tensor = shown or (None, None)
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
-        result = record(primitive, (operand(name, input, 1), operand(name, other, 2)))
+        if input.__class__ is Tensor is other.__class__ and out is None and shown is None:
+            return apply(input, other)
+        if numbers == "none":
+            require_tensor(name, other, "other", 2)
+        if numbers != "either" or not isinstance(other, Tensor):
+            require_tensor(name, input)
+        operands = (operand(name, input, "input", 1), operand(name, other, "other", 2))
+        result = record(primitive, operands, (), of_tensor if isinstance(other, Tensor) else of_number)
         return result if out is None else write_out(name, out, result, input, other)
 
     return _named(function, name, f"Return `{name}` of each pair of elements of `input` and `other`, which broadcast.")
 
 
-def _named(function: Callable[..., Any], name: str, summary: str) -> Callable[..., Any]:
+def _named(function: Function, name: str, summary: str) -> Function:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = summary
     return function
 
 
-_POSITIONS = {1: "input", 2: "other"}
+# Arguments
 
 
-def operand(name: str, value: Any, position: int) -> Any:
-    """Return a value as an operand of function `name`, or raise PyTorch's TypeError."""
+def operand(name: str, value: Any, argument: str, position: int) -> Any:
+    """Return a value as an operand (a tensor or a number) of function `name`, or raise PyTorch's TypeError."""
     found = operators.operand_from(value)
-    if found is None or (position == 1 and not isinstance(found, Tensor)):
-        raise TypeError(
-            f"{name}(): argument '{_POSITIONS[position]}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
+    if found is None:
+        raise wrong_type(name, argument, position, "Tensor", value)
     return found
 
 
@@ -58,20 +85,135 @@ def require_tensor(name: str, value: Any, argument: str = "input", position: int
     """Return the value if it is a tensor, or raise PyTorch's TypeError."""
     if isinstance(value, Tensor):
         return value
-    raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
+    raise wrong_type(name, argument, position, "Tensor", value)
+
+
+def require_tensors(name: str, tensors: Any, argument: str = "tensors") -> tuple[Any, ...]:
+    """Return a sequence of tensors as a tuple, or raise PyTorch's TypeError."""
+    if not isinstance(tensors, (tuple, list)):
+        raise wrong_type(name, argument, 1, "tuple of Tensors", tensors)
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
+    return tuple(tensors)
+
+
+_warned: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Warn, but only the first time in a process."""
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, UserWarning, stacklevel=4)
+
+
+# What PyTorch's errors call the types of elements in C++.
+_C_NAMES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+def c_name(dtype: dtypes.dtype) -> str:
+    """Return the name of the elements' type in C++, as some of PyTorch's errors show it."""
+    return _C_NAMES[dtype.name]
+
+
+def wrong_type(name: str, argument: str, position: int, expected: str, value: Any) -> TypeError:
+    """Return the error for an argument of the wrong type."""
+    return TypeError(f"{name}(): argument '{argument}' (position {position}) must be {expected}, not {type(value).__name__}")
+
+
+# Names of arguments
+
+
+def accepts_names(function: Function) -> Function:
+    """Let the arguments be given by NumPy's names too, as in PyTorch: ``axis`` for ``dim``, ``keepdims`` for ``keepdim``."""
+
+    @functools.wraps(function)
+    def renamed(*arguments: Any, **options: Any) -> Any:
+        if options:
+            options = _translated(options)
+        return function(*arguments, **options)
+
+    return renamed
+
+
+def _translated(options: dict[str, Any]) -> dict[str, Any]:
+    return {_NAMES.get(name, name): value for name, value in options.items()}
+
+
+# Results
+
+
+def accepts_out(function: Function) -> Function:
+    """Let the function write its result into a tensor ``out=`` (a tuple of them for several), and accept NumPy's names."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def writing(*arguments: Any, out: Any = None, **options: Any) -> Any:
+        if options:
+            options = _translated(options)
+        if out is None:
+            return function(*arguments, **options)
+        _check_out(name, out, *arguments, *options.values())
+        return _put_all(out, function(*arguments, **options))
+
+    return writing
 
 
 def write_out(name: str, out: Any, result: Any, *arguments: Any) -> Any:
-    """Put a result into the tensor given as ``out=`` (it takes on the result's shape), and return that tensor."""
-    from ..primitives.casting import cast
+    """Put a result, computed from these arguments, into the tensor (or tuple of tensors) `out`, and return that."""
+    _check_out(name, out, *arguments)
+    return _put_all(out, result)
 
-    if any(isinstance(argument, Tensor) and argument.requires_grad for argument in (out, *arguments)):
+
+def _check_out(name: str, out: Any, *arguments: Any) -> None:
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for place in outs:
+        require_tensor(name, place, "out", len(arguments) + 1)
+    if state.grad_enabled and any(tensor.requires_grad for tensor in _tensors_in((outs, arguments))):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
-    check_writable(out)
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in nested sequences."""
+    if isinstance(value, (tuple, list)):
+        return [tensor for part in value for tensor in _tensors_in(part)]
+    return [value] if isinstance(value, Tensor) else []
+
+
+def _put_all(out: Any, result: Any) -> Any:
+    if not isinstance(result, tuple):
+        return _put(out[0] if isinstance(out, tuple) else out, result)
+    return type(result)([_put(place, part) for place, part in zip(out, result, strict=True)])
+
+
+def _put(out: Any, result: Any) -> Any:
+    """Give `out` the value of a result, cast to its dtype; it takes on the result's shape."""
+    from ..primitives.casting import cast
+
     if result.dtype is not out.dtype:
         check_dtype(out, result.dtype)
         result = cast(result, dtype=out.dtype)
-    return in_place(out, result)
+    if result.shape == out.shape:
+        check_writable(out)
+        return in_place(out, result)
+    if out.numel():
+        warnings.warn(_RESIZED.format(list(out.shape), list(result.shape)), UserWarning, stacklevel=5)
+    set_data(out, result)
+    return out

@@ -29,8 +29,8 @@ _READ_ONLY_ARRAY = (
 )
 _READ_ONLY_BUFFER = (
     "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the "
-    "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it "
-    "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+    "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make "
+    "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
 )
 _IMPLICIT_REQUIRES_GRAD = (
     "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
@@ -49,9 +49,7 @@ def _warn_once(message: str) -> None:
 # Copies
 
 
-def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Tensor:
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a new tensor of these numbers; it has no history.
 
     Args:
@@ -104,16 +102,16 @@ def _copy(name: str, shown: str, data: Any, dtype: dtypes.dtype | None, requires
 
 
 def _copy_of_tensor(source: Tensor, dtype: dtypes.dtype, requires_grad: bool) -> Tensor:
-    return _dense_copy(read(source), dtype, source._node.type, requires_grad)
+    return dense_copy(read(source), source._node.type, dtype, requires_grad)
 
 
 def _copy_of_array(array: np.ndarray[Any, Any], dtype: dtypes.dtype | None, requires_grad: bool) -> Tensor:
     type_ = shared(array)._node.type  # checks what cannot be a tensor even for a moment, as PyTorch does
-    return _dense_copy(array, dtype or type_.dtype, type_, requires_grad)
+    return dense_copy(array, type_, dtype or type_.dtype, requires_grad)
 
 
-def _dense_copy(array: np.ndarray[Any, Any], dtype: dtypes.dtype, type_: Type, requires_grad: bool) -> Tensor:
-    """Return a tensor of a copy of the array, laid out like it but without gaps."""
+def dense_copy(array: np.ndarray[Any, Any], type_: Type, dtype: dtypes.dtype, requires_grad: bool) -> Tensor:
+    """Return a tensor of a copy of the array, laid out as its type says but without gaps."""
     if type_.dtype.is_complex and dtype.category < dtypes.COMPLEX and dtype is not dtypes.bool:
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=5)
     strides = preserved_strides(type_.shape, type_.strides)
@@ -214,11 +212,14 @@ def _checked_count(length: int, itemsize: int, count: int, offset: int) -> int:
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
     if count < 0:
         if (length - offset) % itemsize:
             raise ValueError(
-                f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({itemsize})"
+                f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of "
+                f"element size ({itemsize})"
             )
         return (length - offset) // itemsize
     if offset + count * itemsize > length:
@@ -312,7 +313,7 @@ def asarray(
 
 def _tensor_as_array(source: Tensor, dtype: dtypes.dtype | None, copy: bool | None, requires_grad: bool | None) -> Tensor:
     keeps_grad = source.requires_grad and requires_grad is not False
-    if source.requires_grad and source.is_leaf and requires_grad is None:
+    if source.requires_grad and requires_grad is None:
         _warn_once(_IMPLICIT_REQUIRES_GRAD)
     result = _aliased(source if keeps_grad or not source.requires_grad else source.detach(), dtype, copy)
     return _requiring_grad(result) if requires_grad and not result.requires_grad else result

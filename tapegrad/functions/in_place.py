@@ -7,9 +7,13 @@ from typing import Any
 
 from ..tape.aliases import check_dtype, in_place
 from ..tape.checks import check_writable
+from ..tape.record import here, mark_composed, record
+from ..tape.types import Type
+
+Function = Callable[..., Any]
 
 
-def in_place_method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def in_place_method(name: str, function: Function) -> Function:
     """Return the in-place form of a function whose first argument is the tensor: ``add_`` of ``add``."""
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -17,21 +21,55 @@ def in_place_method(name: str, function: Callable[..., Any]) -> Callable[..., An
         return write(self, function(self, *arguments, **options))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Do what `{name[:-1]}` does, in place, and return the tensor."
+    method.__doc__ = f"Do what `{name.rstrip('_')}` does, in place, and return the tensor."
     return method
 
 
-def write(tensor: Any, result: Any) -> Any:
-    """Give `tensor` the value of `result`, cast to its dtype; return it. Raises where shape or dtype do not fit."""
-    from ..primitives.casting import cast
+def in_place_methods(names: str, functions: dict[str, Function]) -> dict[str, Function]:
+    """Return the in-place forms of the functions with these names, by name."""
+    return {f"{name}_": in_place_method(f"{name}_", functions[name]) for name in names.split()}
 
+
+def write(tensor: Any, result: Any) -> Any:
+    """Give `tensor` the value of `result`, cast to its dtype, and return it; its layout in memory stays.
+
+    Raises RuntimeError where the shape or the dtype does not fit.
+    """
     if result is tensor:
         return tensor
-    if result.shape != tensor.shape:
-        raise RuntimeError(
-            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}"
-        )
-    if result.dtype is not tensor.dtype:
-        check_dtype(tensor, result.dtype)
-        result = cast(result, dtype=tensor.dtype)
+    old, new = tensor._node.type, result._node.type
+    if new.shape != old.shape:
+        raise RuntimeError(f"output with shape {list(old.shape)} doesn't match the broadcast shape {list(new.shape)}")
+    if new.dtype is not old.dtype or new.strides != old.strides:
+        result = _fitted(result, new, old)
     return in_place(tensor, result)
+
+
+def _fitted(result: Any, new: Type, old: Type) -> Any:
+    """Return the result in the dtype and layout of the tensor it is written to; ``grad_fn`` still shows its operation."""
+    from ..primitives.casting import cast
+
+    start = here()
+    fitted = result
+    if new.dtype is not old.dtype:
+        check_dtype(old, new.dtype)
+        fitted = cast(result, dtype=old.dtype)
+    fitted = laid_out(fitted, old)
+    if fitted is not result and new.requires_grad:
+        mark_composed(result.grad_fn.name(), fitted, start)
+    return fitted
+
+
+def laid_out(tensor: Any, like: Type) -> Any:
+    """Return the tensor with its dimensions in the order in memory that they have in a type of its shape."""
+    from ..primitives.movement import contiguous, permute
+    from ..primitives.type_rules import is_dense
+
+    type_ = tensor._node.type
+    if like.is_contiguous:
+        return tensor if type_.is_contiguous else record(contiguous, (tensor,), (), "CloneBackward0")
+    if type_.strides == like.strides or not is_dense(like.shape, like.strides):
+        return tensor
+    order = tuple(sorted(range(like.ndim), key=lambda axis: -like.strides[axis]))
+    inverse = tuple([order.index(axis) for axis in range(like.ndim)])
+    return permute(contiguous(permute(tensor, axes=order)), axes=inverse)

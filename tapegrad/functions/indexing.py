@@ -126,7 +126,9 @@ def parse_index(shape: Shape, index: Any) -> Plan:
     Raises IndexError, TypeError or ValueError, as PyTorch does, for an index that does not fit.
     """
     plan = Plan(shape)
-    entries = [_entry(entry) for entry in _as_tuple(index)]
+    entries = []
+    for entry in _as_tuple(index):
+        entries.append(_entry(entry))  # no comprehension: warnings count frames, and it may be one
     taken = sum(_axes_taken(entry) for entry in entries)
     if taken > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
@@ -162,8 +164,8 @@ def _as_tuple(index: Any) -> Sequence[Any]:
     """Return the entries of an index; a list that holds more than numbers counts as a tuple, with PyTorch's warning."""
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and len(index) < 32 and any(_makes_tuple(entry) for entry in index):
-        warnings.warn(_SEQUENCE_AS_TUPLE, UserWarning, stacklevel=4)
+    if isinstance(index, list | str) and len(index) < 32 and any(_makes_tuple(entry) for entry in index):
+        warnings.warn(_SEQUENCE_AS_TUPLE, UserWarning, stacklevel=5)  # of who wrote the brackets
         return index
     return (index,)
 
@@ -302,7 +304,9 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     target = plan.view(tensor)
     value = _value(tensor, value)
     if not plan.tensors:
-        target.copy_(value if isinstance(value, Tensor) else _number_tensor(value, tensor.dtype))
+        source = value if isinstance(value, Tensor) else _number_tensor(value, tensor.dtype)
+        shape = tuple(target.shape)
+        target.copy_(source if tuple(source.shape) == shape else expand(source, shape=shape))
         return
     check_writable(target)
     if len(plan.tensors) == 1 and plan.tensors[0][1].dtype is dtypes.bool and _is_one(value):
@@ -352,3 +356,8 @@ def _fill_masked(target: Any, axis: int, mask: Tensor, value: Any, plan: Plan) -
     if behind:
         mask = reshape(mask, shape=(*mask.shape, *[1] * behind))
     return masked_fill(target, mask, value, name="IndexPutBackward0")
+
+
+__all__ = ["masked_select"]
+
+METHODS: dict[str, Any] = {"__getitem__": getitem, "__setitem__": setitem, "masked_select": masked_select}

@@ -8,15 +8,16 @@ import numpy as np
 
 from .. import dtypes
 from ..device import Device
-from ..layout import layout, memory_format, preserve_format, preserved_strides, strided
-from ..layout import format_strides as strides_of_format
+from ..layout import format_strides, layout, memory_format, preserve_format, preserved_strides, strided
 from ..random import Generator
 from ..tape import aliases, checks
 from ..tape.segment import state
+from ..tape.trace import NUMBERS
 from ..tape.types import Shape, Type, make_type
 from ..tensor import Tensor
 
-PYTHON_DTYPES = {bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
+_NUMBER_CLASSES: tuple[Any, ...] = (int, float, complex)
+_PYTHON_DTYPES = {bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
 
 
 class Placement(TypedDict, total=False):
@@ -145,7 +146,7 @@ def dtype_from(name: str, value: Any) -> dtypes.dtype | None:
     """Return a dtype; a Python number class stands for the dtype of its precision."""
     if value is None or isinstance(value, dtypes.dtype):
         return value
-    found = PYTHON_DTYPES.get(value) if isinstance(value, type) else None
+    found = _PYTHON_DTYPES.get(value) if isinstance(value, type) else None
     if found is None:
         raise argument_error(name, "dtype", None, "torch.dtype", value)
     return found
@@ -170,7 +171,8 @@ def check_placement(name: str, given_layout: Any, device: Any, pin_memory: Any) 
         raise argument_error(name, "device", None, "torch.device", device)
     if flag_from(name, "pin_memory", pin_memory):
         raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
+            "pin_memory=True requires a CUDA or other accelerator backend; "
+            "no pinned memory allocator is available on this system."
         )
 
 
@@ -183,7 +185,7 @@ def check_generator(name: str, generator: Any) -> None:
 def integer_from(name: str, argument: str, position: int, value: Any) -> int:
     """Return an int: Python's, NumPy's or that of a tensor of one integer."""
     if value.__class__ is int:
-        return value  # type: ignore[no-any-return]
+        return value
     if not isinstance(value, (bool, np.bool_)):
         try:
             return int(value.__index__())
@@ -194,13 +196,23 @@ def integer_from(name: str, argument: str, position: int, value: Any) -> int:
 
 def number_from(name: str, argument: str, position: int, value: Any) -> Any:
     """Return a Python number: one already, NumPy's, or that of a 0-d tensor which does not require grad."""
-    if isinstance(value, (bool, int, float, complex)):
+    if value.__class__ in NUMBERS:
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value.item()
+    if isinstance(value, (int, float, complex)):
+        return next(base(value) for base in _NUMBER_CLASSES if isinstance(value, base))
     if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
         return value.item()
     raise argument_error(name, argument, position, "Number", value)
+
+
+def float_from(name: str, argument: str, position: int, value: Any) -> float:
+    """Return a real number as a float."""
+    try:
+        return float(number_from(name, argument, position, value))
+    except TypeError:
+        raise argument_error(name, argument, position, "float", value) from None
 
 
 def size_from(name: str, sizes: tuple[Any, ...], size: Any = None, *, position: int = 1) -> Shape:
@@ -253,4 +265,4 @@ def like_strides(name: str, type_: Type, wanted: Any) -> Shape:
     found = format_from(name, wanted)
     if found is None or found is preserve_format:
         return preserved_strides(type_.shape, type_.strides)
-    return strides_of_format(type_.shape, found)
+    return format_strides(type_.shape, found)

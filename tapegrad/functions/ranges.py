@@ -11,11 +11,13 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from .conversion import number_as
-from .options import Creation, Options, Placement, argument_error, integer_from, number_from, type_name
+from .options import Creation, Options, Placement, argument_error, integer_from, number_from
 
 __all__ = ["arange", "eye", "linspace", "logspace", "range", "tril_indices", "triu_indices"]
 
 Array = np.ndarray[Any, Any]
+
+_VECTOR_BYTES = 32  # of the vectors of PyTorch's code for AVX2, which it uses here on newer processors too
 
 _RANGE_DEPRECATED = (
     "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
@@ -96,15 +98,40 @@ def _range_length(start: Any, end: Any, step: Any, dtype: dtypes.dtype) -> int:
 
 
 def _steps(start: Any, step: Any, count: int, dtype: dtypes.dtype) -> Array:
-    """Return ``start + step * i``: in float64 for floating dtypes, for an integer one in int64, of which it keeps the low bits."""
+    """Return ``start + step * i``; an integer dtype keeps the low bits.
+
+    PyTorch's vector code computes so only the first number of each vector, rounds it, and goes on from there; its numbers
+    are reproduced here. What is left over at the end it computes one by one.
+    """
     array_type = dtypes.array_type(dtype)
     places = np.arange(count)
     if dtype.category == dtypes.INTEGER:
         return (int(start) + int(step) * places).astype(array_type)
-    values = float(start) + float(step) * places
-    if dtype.itemsize == 2:
-        values = values.astype(np.float32)
-    return values.astype(array_type, copy=False)
+    lanes = _VECTOR_BYTES // dtype.itemsize
+    inside = places % lanes
+    inside[count - count % (2 * lanes) :] = 0
+    kind = np.float32 if dtype.itemsize == 2 else np.float64
+    first, apart = kind(start), kind(step)
+    with np.errstate(all="ignore"):
+        vector_starts = _fused(first, apart, places - inside).astype(array_type)
+        return _fused(vector_starts.astype(kind), apart, inside).astype(array_type)
+
+
+def _fused(start: Any, step: Any, places: Array) -> Array:
+    """Return ``start + step * places`` rounded once to the dtype of `step`, as a processor's fused instruction does."""
+    if step.dtype != np.float64:
+        wide = np.complex128 if np.iscomplexobj(step) else np.float64  # which holds the product of float32 numbers
+        single: Array = np.asarray(start.astype(wide) + step.astype(wide) * places).astype(step.dtype)
+        return single
+    product = step * places
+    high = step * 134217729.0  # 2**27 + 1 splits the 53 bits into halves (Dekker)
+    high = high - (high - step)
+    product_error = (high * places - product) + (step - high) * places
+    total = start + product
+    part = total - start
+    total_error = (start - (total - part)) + (product - part)
+    result: Array = total + (total_error + product_error)
+    return np.where(np.isfinite(result), result, total)
 
 
 def range(start: Any, end: Any = None, step: Any = 1, **options: Unpack[Creation]) -> Tensor:  # noqa: A001 - PyTorch's name for it
@@ -113,9 +140,8 @@ def range(start: Any, end: Any = None, step: Any = 1, **options: Unpack[Creation
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     warnings.warn(_RANGE_DEPRECATED, UserWarning, stacklevel=2)
-    first, last, apart = (number_from("range", name, place, value) for place, (name, value) in enumerate(
-        (("start", start), ("end", end), ("step", step)), 1
-    ))
+    first, last = number_from("range", "start", 1, start), number_from("range", "end", 2, end)
+    apart = number_from("range", "step", 3, step)
     dtype = wanted.dtype_or()
     _check_bounds(first, last, apart)
     return wanted.finish(_steps(first, apart, int((last - first) / apart) + 1, dtype), dtype)
@@ -193,13 +219,7 @@ def _spaced(start: Any, end: Any, count: int, dtype: dtypes.dtype) -> Array:
         step = (kind(last) - kind(first)) / kind(max(count - 1, 1))
         places = np.arange(count)
         half = count // 2
-        return np.concatenate([_along(kind(first), step, places[:half]), _along(kind(last), -step, places[: count - half][::-1])])
-
-
-def _along(start: Any, step: Any, places: Array) -> Array:
-    """Return ``start + step * place``, rounded once."""
-    wide = np.complex128 if np.iscomplexobj(start) else np.float64
-    return (start.astype(wide) + step.astype(wide) * places).astype(start.dtype)
+        return np.concatenate([_fused(kind(first), step, places[:half]), _fused(kind(last), -step, places[: count - half][::-1])])
 
 
 # Matrices

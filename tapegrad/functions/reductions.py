@@ -1,4 +1,4 @@
-"""Reductions: sums, means, variances, extremes and norms over all or some dimensions."""
+"""Reductions: sums, means, products, truth, over all or some dimensions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from typing import Any
 from .. import dtypes
 from ..primitives import reductions as rows
 from ..primitives.casting import cast
-from ..primitives.movement import reshape
+from ..primitives.comparison import isnan, logical_not
+from ..primitives.selection import where
 from ..primitives.type_rules import normalise_axes, normalise_axis
-from ..return_types import return_type
 from ..tape.record import here, mark_composed, record
-from .declare import require_tensor, write_out
+from .declare import accepts_out, require_tensor
 
 Dim = int | Sequence[int] | None
 
-_max_type = return_type("max", ("values", "indices"))
-_min_type = return_type("min", ("values", "indices"))
-_aminmax_type = return_type("aminmax", ("min", "max"))
+
+def product_of(lengths: Sequence[int]) -> int:
+    """Return the product of Python ints."""
+    total = 1
+    for length in lengths:
+        total *= length
+    return total
 
 
-def sum(  # noqa: A001 - PyTorch's name for it
-    input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
-) -> Any:
+def show(name: str, result: Any, start: tuple[int, int]) -> Any:
+    """Return the result, shown by ``grad_fn`` as one operation that began at this address."""
+    if result._node.type.requires_grad:
+        mark_composed(name, result, start)
+    return result
+
+
+@accepts_out
+def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Any:  # noqa: A001
     """Return the sum over `dim` (an int, several, or None for all).
 
     >>> import tapegrad
@@ -31,23 +41,35 @@ def sum(  # noqa: A001 - PyTorch's name for it
     tensor([4., 6.])
     """
     require_tensor("sum", input)
-    if dtype is not None and dtype is not input.dtype:
-        input = cast(input, dtype=dtype)
-    axes = normalise_axes(dim, len(input._node.type.shape))
     name = None if dim is None else "SumBackward1"
-    result = record(rows.reduce_sum, (input,), (axes, keepdim), name)
-    return result if out is None else write_out("sum", out, result, input)
+    axes = normalise_axes(dim, input._node.type.ndim)
+    if dtype is None or dtype is input.dtype:
+        return record(rows.reduce_sum, (input,), (axes, keepdim), name)
+    start = here()
+    return show(name or "SumBackward0", record(rows.reduce_sum, (_cast("sum", input, dtype),), (axes, keepdim)), start)
 
 
+def _cast(name: str, input: Any, dtype: dtypes.dtype) -> Any:
+    """Return the input in the dtype asked for."""
+    if input.requires_grad and dtype.category < dtypes.FLOAT:
+        raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
+    return cast(input, dtype=dtype)
+
+
+@accepts_out
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Any:
     """Return the sum over `dim`, NaN counting as zero."""
-    from ..primitives.comparison import isnan
-    from ..primitives.selection import where
+    require_tensor("nansum", input)
+    if input.dtype.is_complex:
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if input.dtype.category < dtypes.FLOAT:
+        return sum(input, dim, keepdim, dtype=dtype)
+    start = here()
+    return show("NansumBackward0", sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype), start)
 
-    return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
-
-def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Any:
+@accepts_out
+def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Any:
     """Return the mean over `dim` (an int, several, or None for all) of a floating point or complex tensor.
 
     >>> import tapegrad
@@ -55,235 +77,87 @@ def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dt
     tensor(3.)
     """
     require_tensor("mean", input)
-    if dtype is not None and dtype is not input.dtype:
-        input = cast(input, dtype=dtype)
     type_ = input._node.type
-    if type_.dtype.category < dtypes.FLOAT:
+    wanted = type_.dtype if dtype is None else dtype
+    if wanted.category < dtypes.FLOAT:
         what = "Input dtype" if dtype is None else "Optional dtype"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. "
-            f"Got: {type_.dtype.title}"
+            f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. Got: {wanted.title}"
         )
     axes = normalise_axes(dim, type_.ndim)
     start = here()
-    total = record(rows.reduce_sum, (input,), (axes, keepdim))
-    result = total / _count(type_.shape, axes)
-    if result._node.type.requires_grad:
-        mark_composed("MeanBackward0" if dim is None else "MeanBackward1", result, start)
-    return result if out is None else write_out("mean", out, result, input)
+    working = dtypes.float32 if wanted.itemsize == 2 else wanted
+    summand = input if working is type_.dtype else cast(input, dtype=working)
+    result = record(rows.reduce_sum, (summand,), (axes, keepdim)) / _count(type_.shape, axes)
+    if working is not wanted:
+        result = cast(result, dtype=wanted)
+    return show("MeanBackward0" if dim is None else "MeanBackward1", result, start)
 
 
+def _count(shape: Sequence[int], axes: Sequence[int]) -> int:
+    return product_of([shape[axis] for axis in axes])
+
+
+@accepts_out
 def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Any:
     """Return the mean over `dim` of the elements that are not NaN."""
-    from ..primitives.comparison import isnan, logical_not
-
+    require_tensor("nanmean", input)
+    if input.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.title}"
+        )
     count = sum(logical_not(isnan(input)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-def _count(shape: Sequence[int], axes: Sequence[int]) -> int:
-    count = 1
-    for axis in axes:
-        count *= shape[axis]
-    return count
-
-
-def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Any:
-    """Return the product over one dimension, or of all elements."""
-    require_tensor("prod", input)
-    if dtype is not None and dtype is not input.dtype:
-        input = cast(input, dtype=dtype)
-    axes = normalise_axes(dim, input.ndim)
-    name = None if dim is None else "ProdBackward1"
-    result = record(rows.reduce_prod, (input,), (axes, keepdim), name)
-    return result if out is None else write_out("prod", out, result, input)
-
-
-def _variance_arguments(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
-    """Return the dimensions and the correction of the many ways to call var and std."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if unbiased is not None:
-        correction = 1 if unbiased else 0
-    return dim, 1 if correction is None else correction
-
-
-def _moments(name: str, input: Any, dim: Any, keepdim: bool, correction: float) -> tuple[Any, Any]:
-    """Return the variance, and the mean with its dimensions kept."""
-    require_tensor(name, input)
-    type_ = input._node.type
-    if type_.dtype.category < dtypes.FLOAT:
-        raise RuntimeError(f"{name} only support floating point and complex dtypes")
-    axes = normalise_axes(dim, type_.ndim)
-    count = _count(type_.shape, axes)
-    average = record(rows.reduce_sum, (input,), (axes, True)) / count
-    deviation = input - average
-    squares = deviation * deviation if not type_.dtype.is_complex else (deviation * deviation.conj()).real
-    total = record(rows.reduce_sum, (squares,), (axes, keepdim))
-    if count - correction <= 0:
-        import warnings
-
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel).",
-            UserWarning,
-            stacklevel=4,
-        )
-        return total / max_number(count - correction, 0), average
-    return total / (count - correction), average
-
-
-def max_number(first: float, second: float) -> float:
-    """Return the larger of two Python numbers (`max` is a function of tensors here)."""
-    return first if first >= second else second
-
-
-def var(
-    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Any = None
-) -> Any:
-    """Return the variance over `dim`; `correction` (default 1) is subtracted from the number of elements."""
-    dim, correction = _variance_arguments(dim, unbiased, correction)
-    start = here()
-    result, _ = _moments("var", input, dim, keepdim, correction)
-    _show("VarBackward0", result, start)
-    return result if out is None else write_out("var", out, result, input)
-
-
-def std(
-    input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Any = None
-) -> Any:
-    """Return the standard deviation over `dim`; its gradient where all elements are equal is 0."""
-    from ..primitives.arithmetic import sqrt
-    from ..primitives.selection import where
-
-    dim, correction = _variance_arguments(dim, unbiased, correction)
-    start = here()
-    variance, _ = _moments("std", input, dim, keepdim, correction)
-    constant = variance == 0
-    result = where(constant, variance, sqrt(where(constant, 1, variance)))
-    _show("StdBackward0", result, start)
-    return result if out is None else write_out("std", out, result, input)
-
-
-def var_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> tuple[Any, Any]:
-    """Return the variance and the mean over `dim`."""
-    return var(input, dim, unbiased, keepdim, correction=correction), mean(input, None if isinstance(dim, bool) else dim, keepdim)
-
-
-def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> tuple[Any, Any]:
-    """Return the standard deviation and the mean over `dim`."""
-    return std(input, dim, unbiased, keepdim, correction=correction), mean(input, None if isinstance(dim, bool) else dim, keepdim)
-
-
-def _show(name: str, result: Any, start: Any) -> None:
-    if result._node.type.requires_grad:
-        mark_composed(name, result, start)
-
-
-def amax(input: Any, dim: Dim = (), keepdim: bool = False, *, out: Any = None) -> Any:
-    """Return the largest elements over `dim`; the gradient is shared equally among ties."""
-    return _extreme("amax", rows.reduce_max, input, dim, keepdim, out)
-
-
-def amin(input: Any, dim: Dim = (), keepdim: bool = False, *, out: Any = None) -> Any:
-    """Return the smallest elements over `dim`; the gradient is shared equally among ties."""
-    return _extreme("amin", rows.reduce_min, input, dim, keepdim, out)
-
-
-def _extreme(name: str, primitive: Any, input: Any, dim: Dim, keepdim: bool, out: Any) -> Any:
-    axes = normalise_axes(dim, require_tensor(name, input).ndim)
-    result = record(primitive, (input,), (axes, keepdim))
-    return result if out is None else write_out(name, out, result, input)
-
-
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the smallest and largest elements."""
-    return _aminmax_type((amin(input, dim, keepdim), amax(input, dim, keepdim)))
-
-
-def max(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:  # noqa: A001 - PyTorch's name
-    """Return the largest element, or with `dim` the largest along it and where they are; of two tensors, the larger.
+@accepts_out
+def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Any:
+    """Return the product over one dimension, or of all elements.
 
     >>> import tapegrad
-    >>> tapegrad.max(tapegrad.tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).indices
-    tensor([1, 0])
+    >>> tapegrad.prod(tapegrad.tensor([2.0, 3.0, 4.0]))
+    tensor(24.)
     """
-    from .elementwise import maximum
-
-    return _max_or_min("max", rows.reduce_max, rows.max_with_index, maximum, _max_type, input, dim, keepdim, out)
-
-
-def min(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:  # noqa: A001 - PyTorch's name
-    """Return the smallest element, or with `dim` the smallest along it and where they are; of two tensors, the smaller."""
-    from .elementwise import minimum
-
-    return _max_or_min("min", rows.reduce_min, rows.min_with_index, minimum, _min_type, input, dim, keepdim, out)
+    require_tensor("prod", input)
+    start = here()
+    if dtype is not None and dtype is not input.dtype:
+        input = _cast("prod", input, dtype)
+    axes = normalise_axes(dim, input.ndim)
+    name = "ProdBackward0" if dim is None else "ProdBackward1"
+    return show(name, record(rows.reduce_prod, (input,), (axes, keepdim), name), start)
 
 
-def _max_or_min(
-    name: str, whole: Any, along: Any, pairwise: Any, fields: Any, input: Any, dim: Any, keepdim: bool, out: Any
-) -> Any:
-    require_tensor(name, input)
-    if hasattr(dim, "_node"):
-        return pairwise(input, dim, out=out)
-    type_ = input._node.type
-    if dim is None:
-        if type_.numel == 0:
-            raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-                "argument."
-            )
-        axes = tuple(range(type_.ndim))
-        return record(whole, (input,), (axes, False), f"{name.capitalize()}Backward1")
-    axis = normalise_axis(dim, type_.ndim)
-    values, indices = record(along, (input,), (axis, keepdim), f"{name.capitalize()}Backward0")
-    if out is not None:
-        return fields((write_out(name, out[0], values, input), write_out(name, out[1], indices)))
-    return fields((values, indices))
+@accepts_out
+def all(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:  # noqa: A001 - PyTorch's name for it
+    """Return whether all elements are true.
+
+    >>> import tapegrad
+    >>> tapegrad.all(tapegrad.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
+    return _quantify("all", rows.reduce_all, input, dim, keepdim)
 
 
-def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the index of the largest element: along `dim`, or in the flattened tensor."""
-    return _position("argmax", rows.argmax, input, dim, keepdim)
-
-
-def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the index of the smallest element: along `dim`, or in the flattened tensor."""
-    return _position("argmin", rows.argmin, input, dim, keepdim)
-
-
-def _position(name: str, primitive: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
-    type_ = require_tensor(name, input)._node.type
-    if dim is not None:
-        return primitive(input, axis=normalise_axis(dim, type_.ndim), keepdims=keepdim)
-    if type_.numel == 0:
-        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    result = primitive(reshape(input, shape=(type_.numel,)), axis=0, keepdims=False)
-    return reshape(result, shape=(1,) * type_.ndim) if keepdim else result
-
-
-def all(input: Any, dim: Dim = None, keepdim: bool = False, *, out: Any = None) -> Any:  # noqa: A001 - PyTorch's name
-    """Return whether all elements are true."""
-    return _quantify("all", rows.reduce_all, input, dim, keepdim, out)
-
-
-def any(input: Any, dim: Dim = None, keepdim: bool = False, *, out: Any = None) -> Any:  # noqa: A001 - PyTorch's name
+@accepts_out
+def any(input: Any, dim: Dim = None, keepdim: bool = False) -> Any:  # noqa: A001 - PyTorch's name for it
     """Return whether any element is true."""
-    return _quantify("any", rows.reduce_any, input, dim, keepdim, out)
+    return _quantify("any", rows.reduce_any, input, dim, keepdim)
 
 
-def _quantify(name: str, primitive: Any, input: Any, dim: Dim, keepdim: bool, out: Any) -> Any:
-    axes = normalise_axes(dim, require_tensor(name, input).ndim)
-    result = record(primitive, (input,), (axes, keepdim))
-    return result if out is None else write_out(name, out, result)
+def _quantify(name: str, primitive: Any, input: Any, dim: Dim, keepdim: bool) -> Any:
+    """Reduce truth; unlike for sums, no dimensions are none."""
+    ndim = require_tensor(name, input).ndim
+    axes = () if isinstance(dim, (tuple, list)) and not dim else normalise_axes(dim, ndim)
+    return record(primitive, (input,), (axes, keepdim))
 
 
 def count_nonzero(input: Any, dim: Dim = None) -> Any:
     """Return how many elements are not zero."""
-    return sum(input != 0, dim)
+    return sum(require_tensor("count_nonzero", input) != 0, dim)
 
 
-def logsumexp(input: Any, dim: Dim, keepdim: bool = False, *, out: Any = None) -> Any:
+@accepts_out
+def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Any:
     """Return ``log(sum(exp(input)))`` over `dim`, without overflow.
 
     >>> import tapegrad
@@ -295,32 +169,69 @@ def logsumexp(input: Any, dim: Dim, keepdim: bool = False, *, out: Any = None) -
     require_tensor("logsumexp", input)
     if input.dtype.category < dtypes.FLOAT:
         input = cast(input, dtype=dtypes.get_default_dtype())
-    axes = normalise_axes(dim, input.ndim)
-    result = record(primitive, (input,), (axes, keepdim))
-    return result if out is None else write_out("logsumexp", out, result, input)
+    return record(primitive, (input,), (normalise_axes(dim, input.ndim), keepdim))
 
 
+# Functions of rows: softmax and its logarithm
+
+
+@accepts_out
+def softmax(input: Any, dim: int, dtype: dtypes.dtype | None = None) -> Any:
+    """Return the exponentials of the elements, divided by their sum over `dim`.
+
+    >>> import tapegrad
+    >>> tapegrad.softmax(tapegrad.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    from ..primitives.rows import softmax as primitive
+
+    return _of_rows("softmax", primitive, input, dim, dtype)
+
+
+@accepts_out
+def log_softmax(input: Any, dim: int, dtype: dtypes.dtype | None = None) -> Any:
+    """Return the logarithm of `softmax`, computed without overflow."""
+    from ..primitives.rows import log_softmax as primitive
+
+    return _of_rows("log_softmax", primitive, input, dim, dtype)
+
+
+def _of_rows(name: str, primitive: Any, input: Any, dim: int, dtype: dtypes.dtype | None) -> Any:
+    type_ = require_tensor(name, input)._node.type
+    axes = (normalise_axis(dim, type_.ndim),) if type_.ndim else normalise_axes(dim, 0)
+    if dtype is not None and dtype is not type_.dtype:
+        input = cast(input, dtype=dtype)
+    return record(primitive, (input,), (axes,))
+
+
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """Return the sum over the dimensions that broadcasting a tensor of this size would have stretched."""
+    from .shapes import sizes_from
+
+    wanted = sizes_from("sum_to_size", size)
+    shape = tuple(input.shape)
+    added = len(shape) - len(wanted)
+    if added < 0 or not _expands(wanted, shape[added:]):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    stretched = [axis for axis, length in enumerate(wanted, added) if length == 1 != shape[axis]]
+    axes = tuple([*range(added), *stretched])
+    if not axes:
+        return input
+    from .shapes import view
+
+    return view(record(rows.reduce_sum, (input,), (axes, True), "SumBackward1"), wanted)
+
+
+def _expands(shape: Sequence[int], to: Sequence[int]) -> bool:
+    for length, target in zip(shape, to, strict=True):
+        if length not in (1, target):
+            return False
+    return True
+
+
+# not public: product_of show sum_to_size
 __all__ = [
-    "all",
-    "amax",
-    "amin",
-    "aminmax",
-    "any",
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "logsumexp",
-    "max",
-    "mean",
-    "min",
-    "nanmean",
-    "nansum",
-    "prod",
-    "std",
-    "std_mean",
-    "sum",
-    "var",
-    "var_mean",
+    "all", "any", "count_nonzero", "log_softmax", "logsumexp", "mean", "nanmean", "nansum", "prod", "softmax", "sum",
 ]
 
-METHODS = {name: globals()[name] for name in __all__}
+METHODS = {name: globals()[name] for name in (*__all__, "sum_to_size")}

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .. import random as draws
-from ..layout import memory_order, preserved_strides
+from ..layout import memory_order
 from ..primitives.selection import where
 from ..tape.record import read
 from ..tape.segment import state
@@ -24,9 +24,9 @@ from .options import (
     check_generator,
     check_tensor,
     concrete,
+    float_from,
     integer_from,
     like_strides,
-    number_from,
     size_from,
 )
 
@@ -111,8 +111,8 @@ def randperm(n: Any, *, generator: Any = None, **options: Unpack[Creation]) -> T
 
     >>> import tapegrad
     >>> _ = tapegrad.manual_seed(0)
-    >>> tapegrad.randperm(4)
-    tensor([2, 0, 1, 3])
+    >>> tapegrad.randperm(5)
+    tensor([4, 0, 1, 3, 2])
     """
     wanted = Options("randperm", options)
     check_generator("randperm", generator)
@@ -218,9 +218,9 @@ def normal(
     check_generator("normal", generator)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
-            raise TypeError("normal() takes a size where neither the mean nor the standard deviation is a tensor")
+            raise argument_error("normal", "mean", 1, "Tensor", mean)
         wanted = Options("normal", {**options, "out": out})
-        center, spread = _float_from("normal", "mean", 1, mean), _float_from("normal", "std", 2, std)
+        center, spread = float_from("normal", "mean", 1, mean), float_from("normal", "std", 2, std)
         return _of_size(
             wanted,
             size_from("normal", (), size),
@@ -231,7 +231,7 @@ def normal(
     drawn = _normal_around(mean, std, generator)
     number = 3 if isinstance(mean, Tensor) and isinstance(std, Tensor) else 1 if isinstance(mean, Tensor) else 2
     result = with_zero_gradient(drawn, (mean, std), f"NormalBackward{number}")
-    return result if out is None else write_out("normal", out, result)  # type: ignore[no-any-return]
+    return result if out is None else write_out("normal", out, result)
 
 
 def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
@@ -239,7 +239,7 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
     dtype = (mean if isinstance(mean, Tensor) else std).dtype
     array_type = dtypes.array_type(dtype)
     if not isinstance(std, Tensor):
-        spread = _float_from("normal", "std", 2, std)
+        spread = float_from("normal", "std", 2, std)
         center = read(mean)
         numbers = draws.normal(center.shape, dtype, 0.0, spread, generator)
     else:
@@ -248,7 +248,7 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
         scale = read(std)
         if scale.size and not scale.min() >= 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
-        center = read(mean) if isinstance(mean, Tensor) else np.asarray(_float_from("normal", "mean", 1, mean), array_type)
+        center = read(mean) if isinstance(mean, Tensor) else np.asarray(float_from("normal", "mean", 1, mean), array_type)
         numbers = draws.normal(_broadcast_shape(center, scale), dtype, 0.0, 1.0, generator)
         numbers = (numbers * scale).astype(array_type, copy=False)
     return concrete((numbers + center).astype(array_type, copy=False), dtype)
@@ -269,24 +269,11 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Tenso
     """
     check_tensor("bernoulli", "input", 1, input)
     check_generator("bernoulli", generator)
-    type_ = input._current_type()
-    strides = preserved_strides(type_.shape, type_.strides)
-    if p is None:
-        array = bernoulli_of(read(input), strides, type_.dtype, generator)
-    else:
-        chance = _float_from("bernoulli", "p", 2, p)
-        array = in_memory_order(
-            type_.shape, strides, type_.dtype, lambda shape, dtype: draws.bernoulli(shape, dtype, chance, generator)
-        )
-    result = with_zero_gradient(concrete(array, type_.dtype, strides=strides), (input,), "BernoulliBackward0")
-    return result if out is None else write_out("bernoulli", out, result)  # type: ignore[no-any-return]
-
-
-def bernoulli_of(probabilities: Array, strides: Shape, dtype: dtypes.dtype, generator: Any) -> Array:
-    """Return ones with these probabilities, else zeros, drawn along the memory of a tensor with these strides."""
-    order = memory_order(probabilities.shape, strides)
-    ordered = probabilities.transpose(order)
-    return draws.bernoulli(ordered.shape, dtype, ordered, generator).transpose(np.argsort(order))
+    type_ = input._node.type
+    chances = read(input) if p is None else float_from("bernoulli", "p", 2, p)
+    drawn = concrete(draws.bernoulli(type_.shape, type_.dtype, chances, generator), type_.dtype)
+    result = with_zero_gradient(drawn, (input,), "BernoulliBackward0")
+    return result if out is None else write_out("bernoulli", out, result)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
@@ -325,7 +312,7 @@ def multinomial(
     check_generator("multinomial", generator)
     samples = integer_from("multinomial", "num_samples", 2, num_samples)
     result = concrete(draws.multinomial(read(input), samples, replacement, generator), dtypes.int64)
-    return result if out is None else write_out("multinomial", out, result)  # type: ignore[no-any-return]
+    return result if out is None else write_out("multinomial", out, result)
 
 
 def with_zero_gradient(drawn: Tensor, sources: tuple[Any, ...], name: str) -> Tensor:
@@ -336,13 +323,6 @@ def with_zero_gradient(drawn: Tensor, sources: tuple[Any, ...], name: str) -> Te
                 never = concrete(np.zeros((), np.bool_), dtypes.bool)
                 drawn = where(never, source, drawn, name=name)
     return drawn
-
-
-def _float_from(name: str, argument: str, position: int, value: Any) -> float:
-    number = number_from(name, argument, position, value)
-    if isinstance(number, complex):
-        raise argument_error(name, argument, position, "float", value)
-    return float(number)
 
 
 # The default generator's state, as a tensor

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from .. import random as draws
+from ..layout import memory_order
 from ..primitives.movement import expand
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import read
 from ..tape.types import Type
 from ..tensor import Tensor
-from .options import argument_error, check_generator, concrete, integer_from, number_from
-from .sampling import Draw, bernoulli_of, in_memory_order, with_zero_gradient
+from .options import check_generator, concrete, float_from, integer_from
+from .sampling import Draw, in_memory_order, with_zero_gradient
 
 
 def _fill(tensor: Tensor, name: str, generator: Any, draw: Draw) -> Tensor:
@@ -37,13 +38,6 @@ def _put(tensor: Tensor, name: str, array: np.ndarray[Any, Any]) -> Tensor:
     return filled
 
 
-def _float_from(name: str, argument: str, position: int, value: Any) -> float:
-    try:
-        return float(number_from(name, argument, position, value))
-    except TypeError:
-        raise argument_error(name, argument, position, "float", value) from None
-
-
 def uniform_(self: Tensor, from_: Any = 0.0, to: Any = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers uniform in [from, to).
 
@@ -52,7 +46,7 @@ def uniform_(self: Tensor, from_: Any = 0.0, to: Any = 1.0, *, generator: Any = 
     >>> tapegrad.empty(2).uniform_(0, 10)
     tensor([4.9626, 7.6822])
     """
-    low, high = _float_from("uniform_", "from", 1, from_), _float_from("uniform_", "to", 2, to)
+    low, high = float_from("uniform_", "from", 1, from_), float_from("uniform_", "to", 2, to)
     return _fill(self, "uniform", generator, lambda shape, dtype: draws.uniform(shape, dtype, low, high, generator))
 
 
@@ -64,7 +58,7 @@ def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = N
     >>> tapegrad.empty(2).normal_()
     tensor([ 1.5410, -0.2934])
     """
-    center, spread = _float_from("normal_", "mean", 1, mean), _float_from("normal_", "std", 2, std)
+    center, spread = float_from("normal_", "mean", 1, mean), float_from("normal_", "std", 2, std)
     return _fill(self, "normal", generator, lambda shape, dtype: draws.normal(shape, dtype, center, spread, generator))
 
 
@@ -91,34 +85,37 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     tensor([1., 1.])
     """
     if not isinstance(p, Tensor):
-        chance = _float_from("bernoulli_", "p", 1, p)
+        chance = float_from("bernoulli_", "p", 1, p)
         return _fill(self, "bernoulli", generator, lambda shape, dtype: draws.bernoulli(shape, dtype, chance, generator))
     type_ = _writable_type(self, "bernoulli", generator)
     chances = read(expand(p, shape=type_.shape))
-    return _put(self, "bernoulli", bernoulli_of(chances, type_.strides, type_.dtype, generator))
+    order = memory_order(type_.shape, type_.strides)
+    ordered = chances.transpose(order)
+    array = draws.bernoulli(ordered.shape, type_.dtype, ordered, generator)
+    return _put(self, "bernoulli", array.transpose(np.argsort(order)))
 
 
 def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with exponential numbers of the rate `lambd`."""
-    rate = _float_from("exponential_", "lambd", 1, lambd)
+    rate = float_from("exponential_", "lambd", 1, lambd)
     return _fill(self, "exponential", generator, lambda shape, dtype: draws.exponential(shape, dtype, rate, generator))
 
 
 def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
     """Fill with how many trials it takes to the first success of probability `p`."""
-    chance = _float_from("geometric_", "p", 1, p)
+    chance = float_from("geometric_", "p", 1, p)
     return _fill(self, "geometric", generator, lambda shape, dtype: draws.geometric(shape, dtype, chance, generator))
 
 
 def cauchy_(self: Tensor, median: Any = 0.0, sigma: Any = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with Cauchy numbers."""
-    center, width = _float_from("cauchy_", "median", 1, median), _float_from("cauchy_", "sigma", 2, sigma)
+    center, width = float_from("cauchy_", "median", 1, median), float_from("cauchy_", "sigma", 2, sigma)
     return _fill(self, "cauchy", generator, lambda shape, dtype: draws.cauchy(shape, dtype, center, width, generator))
 
 
 def log_normal_(self: Tensor, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithms are normal with this mean and standard deviation."""
-    center, spread = _float_from("log_normal_", "mean", 1, mean), _float_from("log_normal_", "std", 2, std)
+    center, spread = float_from("log_normal_", "mean", 1, mean), float_from("log_normal_", "std", 2, std)
     return _fill(self, "log_normal", generator, lambda shape, dtype: draws.log_normal(shape, dtype, center, spread, generator))
 
 

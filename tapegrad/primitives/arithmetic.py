@@ -237,11 +237,19 @@ hypot = elementwise(
 
 # Powers of two
 
+
+def _ldexp_samples() -> list[Sample]:
+    a, b = np.random.default_rng(0).uniform(-2.0, 2.0, (2, 4, 6))
+    pairs = [(a, b), (a.T[::2], b.T[::2]), (a[:, :1], b[0]), (a[:0], b[:0]), (a, np.arange(6))]
+    return [Sample(*pair) for pair in pairs]
+
+
 ldexp: Primitive = elementwise(
     "ldexp",
     in_single(lambda a, b: np.multiply(a, np.exp2(b))),
     (lambda g, b: ldexp(g, b), lambda g, r: g * r * LN2),
     casts=promoted_to_float,
+    samples=_ldexp_samples,
     torch=lambda torch, a, b: torch.ldexp(a, b),
 )
 

@@ -73,7 +73,8 @@ def with_batch_dimension(operands: Sequence[Any], batched: Sequence[bool]) -> tu
 
 def batch_size(operands: Sequence[Any], batched: Sequence[bool]) -> int:
     """Return the length of the batch dimension."""
-    return next(operand.shape[0] for operand, has in zip(operands, batched, strict=True) if has)
+    size: int = next(operand.shape[0] for operand, has in zip(operands, batched, strict=True) if has)
+    return size
 
 
 def is_tensor(operand: Any) -> bool:

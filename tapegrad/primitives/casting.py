@@ -25,10 +25,18 @@ def _cast_type(a: Type, dtype: dtypes.dtype) -> Any:
 
 
 def _cast_samples() -> list[Sample]:
-    values = np.random.default_rng(0).uniform(-3.0, 3.0, (4, 6))
-    to = (dtypes.float64, dtypes.complex128, dtypes.int64, dtypes.bool)
-    shapes = [Sample(values.T[::2], dtype=dtypes.float64), Sample(values[:0], dtype=dtypes.int32)]
-    return [Sample(values, dtype=dtype) for dtype in to] + [Sample(values[0, 0], dtype=dtypes.float64), *shapes]
+    floats = np.random.default_rng(0).uniform(-3.0, 3.0, (4, 6))
+    integers = np.arange(-3, 3)
+    return [
+        Sample(floats, dtype=dtypes.float64),
+        Sample(floats, dtype=dtypes.complex128),
+        Sample(floats.T[::2], dtype=dtypes.float64),
+        Sample(floats[0, 0], dtype=dtypes.float64),
+        Sample(floats[:0], dtype=dtypes.complex128),
+        Sample(integers, dtype=dtypes.float64),
+        Sample(integers, dtype=dtypes.int32),
+        Sample(integers, dtype=dtypes.bool),
+    ]
 
 
 cast = linear(

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..tape.types import Type
 from . import batching
 from .batching import grid
-from .declare import Sample, other
+from .declare import Primitive, Sample, other
 
 
 def _view_as_real(a: Any) -> Any:
@@ -27,7 +27,7 @@ def _view_as_real_type(a: Type) -> Any:
     return a.dtype.to_real(), (*a.shape, 2), (*[2 * stride for stride in a.strides], 1)
 
 
-view_as_real = other(
+view_as_real: Primitive = other(
     "view_as_real",
     _view_as_real,
     _view_as_real_type,
@@ -79,7 +79,7 @@ def _torch_view_as_complex(torch: Any, a: Any) -> Any:
     return torch.complex(a[..., 0], a[..., 1])
 
 
-view_as_complex = other(
+view_as_complex: Primitive = other(
     "view_as_complex",
     _view_as_complex,
     _view_as_complex_type,

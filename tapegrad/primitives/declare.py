@@ -105,7 +105,7 @@ class Primitive:
         self.torch = torch
         self.grad_name = grad_name or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.differentiable = differentiable and (derivatives is not None or vjp is not None)
-        self.makes_leaf = False  # the leaf mark sets it (marks.py)
+        self.makes_leaf = False
         self.transparent = False  # the marks that ``grad_fn`` looks through set it
         TABLE[name] = self
 

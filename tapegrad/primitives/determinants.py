@@ -16,7 +16,7 @@ from ..tape import constants
 from ..tape.types import Type
 from . import batching, lapack
 from .arithmetic import imag
-from .comparison import less
+from .comparison import less_equal
 from .cumulative import cumsum, product_of_others
 from .declare import Sample, other
 from .linear_systems import inverse_ex, invert
@@ -118,7 +118,7 @@ def _is_singular(a: Any) -> Any:
     n = a.shape[-1]
     values = as_rows(svdvals(a))
     rounding = n * float(np.finfo(dtypes.array_type(a.dtype)).eps)
-    return less(last_columns(values, 1), first_columns(values, 1) * rounding)
+    return less_equal(last_columns(values, 1), first_columns(values, 1) * rounding)
 
 
 def _cofactor_tangent_of_singular(g: Any, a: Any, singular: Any) -> Any:

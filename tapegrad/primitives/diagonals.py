@@ -10,7 +10,7 @@ import numpy as np
 from ..tape.types import Type
 from . import batching, type_rules
 from .batching import grid
-from .declare import Sample, linear
+from .declare import Primitive, Sample, linear
 
 
 def _diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -130,14 +130,20 @@ def _triangle_samples() -> list[Sample]:
     ]
 
 
-def _keep_triangle(a: Any, kept: Any) -> Any:
+def _below(a: Any, k: int) -> Any:
+    """Return the mask of the elements on the k-th diagonal and below it."""
+    rows, columns = a.shape[-2:]
+    return np.tri(rows, columns, k, np.bool_)
+
+
+def _keep(a: Any, kept: Any) -> Any:
     """Return `a` where kept and zeros elsewhere (not a product: NaN times 0 is NaN)."""
     return np.where(kept, a, np.zeros((), a.dtype))
 
 
-tril = linear(
+tril: Primitive = linear(
     "tril",
-    lambda a, k: _keep_triangle(a, np.tri(*a.shape[-2:], k, dtype=bool)),
+    lambda a, k: _keep(a, _below(a, k)),
     _triangle_type("tril"),
     transpose=lambda g, k: tril(g, k=k),
     parameters=("k",),
@@ -146,9 +152,9 @@ tril = linear(
     torch=lambda torch, a, k: a.tril(k),
 )
 
-triu = linear(
+triu: Primitive = linear(
     "triu",
-    lambda a, k: _keep_triangle(a, ~np.tri(*a.shape[-2:], k - 1, dtype=bool)),
+    lambda a, k: _keep(a, ~_below(a, k - 1)),
     _triangle_type("triu"),
     transpose=lambda g, k: triu(g, k=k),
     parameters=("k",),

@@ -12,7 +12,7 @@ from ..tape.constants import zeros
 from ..tape.types import Type
 from . import batching
 from .batching import grid
-from .declare import Sample, linear, other
+from .declare import Primitive, Sample, linear, other
 from .positions import add_at, check_range, mesh
 
 
@@ -219,7 +219,7 @@ def _scatter_add_samples() -> list[Sample]:
     ]
 
 
-scatter_add = linear(
+scatter_add: Primitive = linear(
     "scatter_add",
     _scatter_add,
     _scatter_add_type,

@@ -16,7 +16,7 @@ from ..tape.constants import zeros
 from ..tape.types import Shape, Type
 from . import batching, type_rules
 from .batching import grid
-from .declare import Sample, other
+from .declare import Primitive, Sample, other
 from .gathering import gather, scatter, scatter_add
 from .masking import masked_fill, masked_gather, masked_scatter
 from .positions import add_rows, first_outside
@@ -141,7 +141,7 @@ def _moved(value: Any, start: int, count: int, target: int) -> Any:
     return value if axes == sorted(axes) else permute(value, axes=tuple(axes))
 
 
-def _index_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], pattern: Pattern) -> Any:
+def index_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], pattern: Pattern) -> Any:
     a, *indices = operands
     start = _block_start(pattern)
     if not any(batched[1:]):
@@ -178,14 +178,14 @@ def _torch_index(pattern: Pattern, indices: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([remaining.pop(0) if kind == "i" else slice(None) for kind in pattern])
 
 
-index = other(
+index: Primitive = other(
     "index",
     _index,
     _index_type,
     vjp=_index_vjp,
     jvp=lambda g, constants, pattern: index(g[0], *constants, pattern=pattern),
     parameters=("pattern",),
-    batch=_index_batch,
+    batch=index_batch,
     samples=_index_samples,
     torch=lambda torch, a, *indices, pattern: a[_torch_index(pattern, indices)],
 )
@@ -250,9 +250,7 @@ def _index_put_jvp(g: Any, constants: Any, types: Any, pattern: Pattern, accumul
     return index_put(old, new, *_put_indices(constants, pattern), pattern=pattern, accumulate=accumulate)
 
 
-def _index_put_batch(
-    primitive: Any, operands: Sequence[Any], batched: Sequence[bool], pattern: Pattern, accumulate: bool
-) -> Any:
+def _index_put_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], pattern: Pattern, accumulate: bool) -> Any:
     """Index the batch dimension too; the value is laid out as the result of that index, whose dimensions are in front."""
     a, value, *indices = operands
     size = batching.batch_size(operands, batched)

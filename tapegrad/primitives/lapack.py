@@ -15,22 +15,24 @@ SMALL = 8  # up to here, a stack of at least so many matrices an order is faster
 
 # Padé coefficients of exp, and the norm up to which they are exact in float64.
 # Source: Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. 26 (2005).
-_PADE = (
-    64764752532480000.0,
-    32382376266240000.0,
-    7771770303897600.0,
-    1187353796428800.0,
-    129060195264000.0,
-    10559470521600.0,
-    670442572800.0,
-    33522128640.0,
-    1323241920.0,
-    40840800.0,
-    960960.0,
-    16380.0,
-    182.0,
-    1.0,
-)
+_PADE = np.array(
+    [
+        64764752532480000.0,
+        32382376266240000.0,
+        7771770303897600.0,
+        1187353796428800.0,
+        129060195264000.0,
+        10559470521600.0,
+        670442572800.0,
+        33522128640.0,
+        1323241920.0,
+        40840800.0,
+        960960.0,
+        16380.0,
+        182.0,
+        1.0,
+    ]
+) / 64764752532480000.0  # so that the exponential of zero is exact
 _PADE_NORM = 5.371920351148152
 
 

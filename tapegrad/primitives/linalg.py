@@ -5,6 +5,7 @@ from .determinants import cofactor, determinant, slogdet
 from .linear_systems import inverse, inverse_ex, solve, solve_ex, triangular_solve
 from .matrices import LinAlgError
 from .matrix_exponential import matrix_exp
+from .norms import vector_norm
 from .pseudo_inverse import pinv
 from .spectral import eig, eigh, eigvals, eigvalsh, svd, svdvals
 
@@ -32,4 +33,5 @@ __all__ = [
     "svd",
     "svdvals",
     "triangular_solve",
+    "vector_norm",
 ]

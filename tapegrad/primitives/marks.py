@@ -1,4 +1,4 @@
-"""Records that cost nothing when run: they mark on the tape where being a leaf, or having a history, changes."""
+"""Records that cost nothing when run: they mark on the tape where a value loses or keeps a history."""
 
 from __future__ import annotations
 
@@ -18,16 +18,6 @@ def _same_type(a: Type, *_others: Type) -> Any:
 def _samples() -> list[Sample]:
     return [Sample(np.arange(6.0).reshape(2, 3)), Sample(np.float64(2.0))]
 
-
-leaf = Primitive(
-    "leaf",
-    lambda a: a,
-    _same_type,
-    batch=batching.leading,
-    samples=_samples,
-    torch=lambda torch, a: a.detach(),
-)
-leaf.makes_leaf = True
 
 detach = Primitive(
     "detach",

@@ -16,7 +16,7 @@ from . import batching
 from .batching import grid
 from .complex_pairs import view_as_complex, view_as_real
 from .concatenation import concatenate
-from .declare import Sample, linear, other
+from .declare import Primitive, Sample, linear, other
 from .diagonals import diagonal, diagonal_embed, pad_diagonal, tril, triu
 from .sliding import fold, unfold
 from .update import apply_chain, apply_chain_to_array, update
@@ -99,7 +99,7 @@ def _reshape_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bo
     return primitive(*operands, shape=(operands[0].shape[0], *shape))
 
 
-reshape = linear(
+reshape: Primitive = linear(
     "reshape",
     lambda a, shape: a.reshape(shape),
     _reshape_type,
@@ -343,10 +343,10 @@ def _select_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[boo
     a, position = operands
     if not batched[1]:
         return primitive(a, position, axis=axis + 1)
-    from .indexing import index
+    from .indexing import index, index_batch
 
     pattern = tuple(["i" if at == axis else ":" for at in range(a.ndim - batched[0])])
-    return index.batch(index, operands, batched, pattern=pattern)
+    return index_batch(index, operands, batched, pattern=pattern)
 
 
 select = linear(
@@ -398,7 +398,7 @@ def _pad_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool],
     return primitive(*operands, low=(0, *low), high=(0, *high))
 
 
-pad = other(
+pad: Primitive = other(
     "pad",
     _pad,
     _pad_type,
@@ -433,7 +433,7 @@ def _same_layout(a: Type, axes: Shape) -> Any:
     return a.dtype, a.shape, tuple(strides)
 
 
-flip = linear(
+flip: Primitive = linear(
     "flip",
     lambda a, axes: np.flip(a, axes),
     _same_layout,
@@ -454,7 +454,7 @@ def _roll_type(a: Type, shift: Type, axis: int) -> Any:
     return a.dtype, a.shape
 
 
-roll = linear(
+roll: Primitive = linear(
     "roll",
     lambda a, shift, axis: np.roll(a, int(shift), axis),
     _roll_type,

@@ -13,7 +13,7 @@ from ..tape.constants import ones, zeros
 from ..tape.types import Type
 from . import batching
 from .batching import grid
-from .declare import Sample, linear, other
+from .declare import Primitive, Sample, linear, other
 from .gathering import gather, scatter, scatter_add, with_axis
 from .positions import add_rows, check_range, first_outside
 
@@ -74,9 +74,7 @@ def _rows_batch(elementwise: Any) -> Any:
     def rule(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], axis: int) -> Any:
         if not batched[1]:
             index = operands[1]
-            others, size, ndim = batching.with_batch_dimension(
-                [operands[0], *operands[2:]], [batched[0], *batched[2:]]
-            )
+            others, size, ndim = batching.with_batch_dimension([operands[0], *operands[2:]], [batched[0], *batched[2:]])
             others = [
                 batching.reshaped(value, (size, 1)) if batching.is_tensor(value) and value.ndim == 1 and ndim == 0 else value
                 for value in others
@@ -117,8 +115,6 @@ index_select = linear(
 
 def _index_add(a: Any, index: Any, source: Any, axis: int) -> Any:
     rows = _rows_first(a, axis)
-    if rows.size == 0:
-        return a  # PyTorch checks no position then
     index = index.reshape(-1)
     check_range(index, axis, len(rows))
     source = _rows_first(source, axis)
@@ -162,7 +158,13 @@ def _row_samples() -> list[Sample]:
     ]
 
 
-index_add = linear(
+def _torch_index_add(torch: Any, a: Any, index: Any, source: Any, axis: int) -> Any:
+    if a.numel() == 0 and index.numel():
+        raise IndexError("PyTorch checks no position in an empty tensor, and then has no derivative")
+    return a.index_add(axis, index, source)
+
+
+index_add: Primitive = linear(
     "index_add",
     _index_add,
     _index_add_type,
@@ -175,7 +177,7 @@ index_add = linear(
         Sample(grid(3, 4), np.array([1, 1, 0]), -grid(3, 4), axis=0),
         Sample(grid(3, 9), np.array([2, 2, 0, 2]), -grid(4, 9), axis=0),
     ],
-    torch=lambda torch, a, index, source, axis: a.index_add(axis, index, source),
+    torch=_torch_index_add,
 )
 
 

@@ -58,7 +58,7 @@ def _scatter_reduce_type(a: Type, index: Type, src: Type, axis: int, reduce: str
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     check_scatter(a, index, src, axis)
     if a.dtype is dtypes.bool and reduce == "mean" or a.dtype.is_complex and reduce in ("mean", "amax", "amin"):
-        raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for \'{a.dtype.title}\'')
+        raise NotImplementedError(f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{a.dtype.title}'")
     return a.dtype, a.shape
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 BLOCKS = 16
 SHORT = 32  # so many elements are added one by one
+FEW = 128  # so many that adding them one by one is as good as NumPy's own pairwise blocks
 SMALL = 256  # arrays for which NumPy's own sum is as good
 
 
@@ -31,6 +32,8 @@ def scan_accumulator(dtype: Any) -> Any:
 def sum_over(a: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """Return the sum over these (normalised) axes: of integers and bool in int64, else in the array's dtype."""
     a = np.asarray(a)
+    if a.dtype.kind == "f" and a.dtype.itemsize > 2 and _count(a.shape, axes) <= FEW:
+        return np.add.reduce(a, axis=axes, keepdims=keepdims)
     working = accumulator(a.dtype)
     if a.dtype.kind in "bui":
         return np.sum(a, axis=axes, dtype=working, keepdims=keepdims)
@@ -38,6 +41,14 @@ def sum_over(a: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     if keepdims:
         total = total.reshape([1 if axis in axes else length for axis, length in enumerate(a.shape)])
     return total.astype(a.dtype, copy=False)
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Return how many elements are added to one."""
+    count = 1
+    for axis in axes:
+        count *= shape[axis]
+    return count
 
 
 def _sum_floats(a: Any, axes: tuple[int, ...]) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..tape.constants import zeros
+from ..tape.record import read
 from ..tape.types import Type, make_type
 from . import batching, type_rules
 from .declare import TABLE, Sample, other
@@ -48,7 +49,11 @@ def apply_chain(tensor: Any, chain: Chain, numbers: Sequence[Any], name: str | N
 
 
 def apply_chain_to_array(array: Any, chain: Chain, numbers: Sequence[Any]) -> Any:
-    """Return the view of a NumPy array (a copy where NumPy has no such view of this layout)."""
+    """Return the view of a NumPy array (a copy where NumPy has no such view of this layout).
+
+    A position that is a tensor, as in ``x[i]``, is read.
+    """
+    numbers = [read(number) if hasattr(number, "_node") else number for number in numbers]
     return _apply(chain, array, numbers, lambda primitive, operands, parameters: primitive.numpy(*operands, **parameters))
 
 
@@ -58,7 +63,8 @@ def chain_type(type_: Type, chain: Chain, numbers: Sequence[Type]) -> Type:
     def step(primitive: Any, types: tuple[Type, ...], parameters: dict[str, Any]) -> Type:
         return make_type(*primitive.type_rule(*types, **parameters))
 
-    return _apply(chain, type_, numbers, step)
+    view: Type = _apply(chain, type_, numbers, step)
+    return view
 
 
 def _update(x: Any, new: Any, *numbers: Any, chain: Chain) -> Any:

@@ -8,19 +8,19 @@ silently wrong. Only a buffer that an outside NumPy array shares is really writt
 
 from __future__ import annotations
 
-import contextlib
 import weakref
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..primitives.marks import assign, detach, leaf
+from ..primitives.marks import assign, detach
 from ..primitives.movement import apply_chain, apply_chain_to_array, update
 from . import checks
 from .buffers import buffer_is_seen, is_concrete, live_views, own_buffer
-from .record import address_of, here, mark_composed, read, record
+from .record import address_of, here, mark_composed, read, record, settle
 from .segment import GradMode, state
+from .trace import LEAF, SEALED, grow
 
 # One step from a tensor to a view of it: the primitive's name, its static parameters, how many numbers it takes.
 Link = tuple[str, tuple[Any, ...], int]
@@ -73,6 +73,8 @@ def regenerate(view: Any) -> None:
         view._is_stale = False
         take_place(view, current)
         _share_buffer(view._base, view)
+    if view._is_leaf_view:
+        make_leaf(view)
 
 
 def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
@@ -101,10 +103,9 @@ def _with_part(root: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any
 
 def _write(root: Any, result: Any, data_only: bool = False) -> None:
     """Give a root tensor a new value; a leaf that requires grad stays one, and its views become stale."""
-    was_leaf = root.requires_grad and root.is_leaf
-    if was_leaf:
-        result = _as_leaf(root, result)
-    elif data_only and root.requires_grad:
+    requires_grad = root._node.type.requires_grad
+    was_leaf = requires_grad and root.is_leaf
+    if data_only and requires_grad and not was_leaf:
         with GradMode(True):
             result = record(assign, (root, result))
     checks.note_overwrite(root)
@@ -114,22 +115,41 @@ def _write(root: Any, result: Any, data_only: bool = False) -> None:
         take_place(root, result)
         root._array = buffer
     else:
-        root._is_shared = False
+        if root._is_shared:
+            root._is_shared = False
         take_place(root, result)
+    if was_leaf:
+        make_leaf(root)
     root._version_count += 1
-    for view in live_views(root):
-        _make_stale(view)
+    if root._views is not None:
+        for view in live_views(root):
+            _make_stale(view)
 
 
-def _as_leaf(root: Any, result: Any) -> Any:
-    """Return the result as a value that is a leaf: by a mark on the tape while pending, else by its flags."""
-    marked = record(leaf, (result,))
-    if not is_concrete(marked):
-        marked._segment.leaves[marked._node.slot] = root
-    return marked
+def make_leaf(tensor: Any) -> None:
+    """Let the tensor's value be a leaf that requires grad: by a mark on the tape while pending, else by its type."""
+    while not is_concrete(tensor):
+        segment = tensor._segment
+        node = segment.node
+        if node is SEALED:
+            settle(tensor)
+            continue
+        key = (LEAF, tensor._node)
+        child = node.next
+        if child is None or child.key != key:
+            child = node.children.get(key) or grow(node, key)
+        if segment.node is node:
+            segment.node = tensor._node = child
+            segment.leaves[child.slot] = tensor
+            return
+    tensor._segment = None
+    tensor._node = tensor._node.type.replace(requires_grad=True)
+    tensor._home = None
 
 
 def _make_stale(view: Any) -> None:
+    if view._node.type.requires_grad and view.is_leaf:
+        view._is_leaf_view = True
     _forget_pending(view)
     view._is_stale = True
     view._segment = None
@@ -153,28 +173,37 @@ def _forget_pending(tensor: Any) -> None:
 
 def take_place(tensor: Any, result: Any) -> None:
     """Let `tensor` stand where `result` stands: the same slot or value, and history."""
-    _forget_pending(tensor)
+    if tensor._segment is not None:
+        _forget_pending(tensor)
     segment = result._segment
-    with segment.lock if segment is not None else contextlib.nullcontext():
-        if is_concrete(result):
-            array, type_, home = result._array, result._node.type, result._home
-            tensor._segment = None
-            tensor._node = type_
-            tensor._array = array
-            tensor._home = home
-            tensor._home_slot = 0 if home is None else result._home_slot
-        else:
-            values = segment.values if segment.detached is None else segment.detached[1]
-            slot = result._node.slot
-            if slot < len(values) and values[slot] is result:
-                values[slot] = tensor
-            if is_concrete(tensor):
-                del tensor._array
-            tensor._segment = segment
-            tensor._node = result._node
-            tensor._home = None
+    if segment is None:
+        _take_value(tensor, result)
+    else:
+        with segment.lock:
+            if is_concrete(result):
+                _take_value(tensor, result)
+            else:
+                values = segment.values if segment.detached is None else segment.detached[1]
+                slot = result._node.slot
+                if slot < len(values) and values[slot] is result:
+                    values[slot] = tensor
+                if is_concrete(tensor):
+                    del tensor._array
+                tensor._segment = segment
+                tensor._node = result._node
+                if tensor._home is not None:
+                    tensor._home = None
     if tensor._retains_grad:
         tensor.retain_grad()
+
+
+def _take_value(tensor: Any, result: Any) -> None:
+    array, type_, home = result._array, result._node.type, result._home
+    tensor._segment = None
+    tensor._node = type_
+    tensor._array = array
+    tensor._home = home
+    tensor._home_slot = 0 if home is None else result._home_slot
 
 
 def export(tensor: Any) -> np.ndarray[Any, Any]:
@@ -230,10 +259,10 @@ def set_data(tensor: Any, value: Any) -> None:
 
 def become_leaf(tensor: Any, requires_grad: bool) -> None:
     """Make a pending tensor that has no history a leaf that requires grad, or no longer does."""
-    result = record(leaf if requires_grad else detach, (tensor,))
-    if requires_grad and not is_concrete(result):
-        result._segment.leaves[result._node.slot] = tensor
-    take_place(tensor, result)
+    if requires_grad:
+        make_leaf(tensor)
+    else:
+        take_place(tensor, record(detach, (tensor,)))
 
 
 def cut_history(tensor: Any) -> None:

@@ -25,12 +25,11 @@ def set_inplace_checks(enabled: bool) -> None:
 def check_writable(tensor: Any) -> None:
     """Raise PyTorch's RuntimeError if the tensor must not be modified in place here."""
     type_ = tensor._node.type
-    for length, stride in zip(type_.shape, type_.strides, strict=True):
-        if length > 1 and stride == 0:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                "Please clone() the tensor before performing the operation."
-            )
+    if type_.overlaps:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
     if type_.is_inference and not state.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..primitives.movement import permute
+from ..primitives.casting import cast
+from ..primitives.movement import expand, permute
 from ..tensor import as_operand
 from .constants import zeros
 
@@ -36,7 +37,17 @@ def push_forward(primitive: Any, operands: Any, tangents: Any, parameters: dict[
         else:
             share = _apply(rule, operands, results, tangent, parameters)
         total = share if total is None else total + share
-    return results, total
+    return results, _fit(total, results)
+
+
+def _fit(tangent: Any, result: Any) -> Any:
+    """Return a tangent in its result's dtype and shape: rules never mention promotion and broadcasting."""
+    if tangent is None:
+        return None
+    if tangent.dtype is not result.dtype:
+        tangent = cast(tangent, dtype=result.dtype)
+    shape = tuple(result.shape)
+    return tangent if tuple(tangent.shape) == shape else expand(tangent, shape=shape)
 
 
 def _tangent_or_zeros(operand: Any, tangent: Any) -> Any:

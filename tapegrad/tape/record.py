@@ -32,53 +32,63 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
     Operands are tensors and Python numbers. Errors that need no data are raised here, and leave the tape as it was.
     """
     while True:
-        segment = open_segment()
+        segment = state.segment
+        if segment.node is SEALED:
+            segment = open_segment()
         parts: list[Any] = [primitive]
-        numbers: list[Any] = []
+        values: list[Any] = []
+        entered = False
         for operand in operands:
             kind = operand.__class__
             if kind in NUMBERS:
                 parts.append(kind)
-                numbers.append(operand)
+                values.append(operand)
             else:
                 if operand._segment is not segment:
                     enter(operand)
+                    entered = True
                 parts.append(operand._node)
-        if state.segment is not segment or segment.node is SEALED or not _all_in(operands, segment):
+        if entered and not _all_in(operands, segment):
             continue  # an operand's value had to be computed, which sealed the segment
         parts.append(parameters)
         parts.append(name)
         key = tuple(parts)
-        results = [new_tensor() for _ in range(primitive.results)]
-        node = segment.node
-        try:
-            child = node.children[key]
-        except KeyError:
-            child = None
-        if child is None:
-            _extend(segment, node, key)
-            continue
-        if not child.root.eager:
-            node.next = child
         if primitive.results == 1:
-            result = results[0]
-            result._segment = segment
-            result._node = segment.node = child
+            results: Any = new_tensor()
+            values.append(results)
         else:
-            for result, output in zip(results, child.outputs, strict=True):
-                result._segment = segment
-                result._node = output
-            segment.node = child
-        segment.values += (*numbers, *results)
-        if child.root.eager or segment.urgent:
-            from .materialise import materialise
+            results = tuple([new_tensor() for _ in range(primitive.results)])
+            values.extend(results)
+        node = segment.node
+        child = node.next
+        if child is None or child.key != key:
+            try:
+                child = node.children[key]
+            except KeyError:
+                child = None
+            else:
+                node.next = child if segment.recognises else None
+        if child is not None:
+            if primitive.results == 1:
+                results._segment = segment
+                results._node = segment.node = child
+            else:
+                for result, output in zip(results, child.outputs, strict=True):
+                    result._segment = segment
+                    result._node = output
+                segment.node = child
+            segment.values += values
+            if segment.urgent:
+                from .materialise import materialise
 
-            materialise(segment)
-        return results[0] if primitive.results == 1 else tuple(results)
+                del values, operand
+                materialise(segment)
+            return results
+        _extend(segment, node, key)
 
 
 def _all_in(operands: tuple[Any, ...], segment: Segment) -> bool:
-    return all(operand.__class__ in NUMBERS or operand._segment is segment for operand in operands)
+    return state.segment is segment and all(operand.__class__ in NUMBERS or operand._segment is segment for operand in operands)
 
 
 def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
@@ -102,36 +112,48 @@ def wrap(array: Any, type_: Any) -> Any:
     return tensor
 
 
+def new_tensor_of(segment: Segment, output: Any) -> Any:
+    """Return a tensor that stands for a result on an open segment."""
+    tensor = new_tensor()
+    tensor._segment = segment
+    tensor._node = output
+    return tensor
+
+
 def enter(tensor: Any) -> None:
     """Bring a tensor onto the open segment: import its value, regenerate a stale view, wait for another segment's."""
     if tensor._is_stale:
         tensor._regenerate()
         return
-    if not is_concrete(tensor):
+    try:
+        array = tensor._array
+    except AttributeError:
         from .materialise import materialise
 
         materialise(tensor._segment)
         settle(tensor)
-    array = value_of(tensor)
+        array = tensor._array
+    if array.__class__ is Failure:
+        value_of(tensor)
     type_ = tensor._node.type
     if type_.is_number and not isinstance(array, (bool, int, float, complex)):
         array = array.item()  # on the tape it is what it stands for: a Python number, of Python's precision
     key = (IMPORT, type_)
     while True:
-        segment = open_segment()
+        segment = state.segment
+        if segment.node is SEALED:
+            segment = open_segment()
         node = segment.node
-        try:
-            child = node.children[key]
-        except KeyError:
-            child = None
-        if child is None:
-            _extend(segment, node, key)
-            continue
+        child = node.next
+        if child is None or child.key != key:
+            child = node.children.get(key)
+            if child is None:
+                _extend(segment, node, key)
+                continue
+            node.next = child if segment.recognises else None
         segment.imports.append(tensor)
         if segment.node is not node:
             continue
-        if not child.root.eager:
-            node.next = child
         segment.node = tensor._node = child
         tensor._segment = segment
         segment.values.append(array)
@@ -142,7 +164,7 @@ def enter(tensor: Any) -> None:
         else:
             segment.rise_above(tensor._home)
             segment.origins[child.slot] = (tensor._home, tensor._home_slot)
-    root = tensor._root()
+    root = tensor if tensor._base is None else tensor._base
     if root._is_shared and buffer_is_seen(root):
         segment.urgent = True
         segment.shared.append(array)

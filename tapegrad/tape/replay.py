@@ -18,7 +18,8 @@ from ..tensor import Tensor, new_tensor
 from .checks import check_versions
 from .constants import full
 from .record import address_of
-from .segment import Segment, set_grad_mode, state
+from .remember import recall, remember, sweep_key
+from .segment import GradMode, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to
 
 FREED = (
@@ -50,22 +51,30 @@ class Sweep:
         self.replayed: list[tuple[Segment, list[Node]]] = []
 
     def run(self, roots: list[Any], cotangents: list[Any]) -> None:
-        """Replay from these tensors with these cotangents, then release what was replayed."""
+        """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
+        key = sweep_key(roots, cotangents, self.targets, (self.create_graph, self.retain_graph))
+        segment = state.segment
+        if key is not None:
+            recalled = recall(segment, key)
+            if recalled is not None:
+                self.leaf_gradients, self.target_gradients = recalled
+                return
+        begin = segment.node
+        self._sweep(roots, cotangents)
+        if key is not None and state.segment is segment:
+            remember(segment, begin, key, self)
+        if not self.retain_graph:
+            for replayed_segment, nodes in self.replayed:
+                _release(replayed_segment, nodes)
+
+    def _sweep(self, roots: list[Any], cotangents: list[Any]) -> None:
         if self.targets is not None:
             self.needed = _records_between(roots, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
-            self._reach(root, cotangent)
-        previous = state.grad_enabled, state.inference
-        set_grad_mode(self.create_graph, False)
-        try:
+            self._reach(root, full(root._node.type.shape, 1, root.dtype) if cotangent is None else cotangent)
+        with GradMode(self.create_graph):
             while self.queue:
-                segment = heapq.heappop(self.queue)[2]
-                self._replay_segment(segment)
-        finally:
-            set_grad_mode(*previous)
-        if not self.retain_graph:
-            for segment, nodes in self.replayed:
-                _release(segment, nodes)
+                self._replay_segment(heapq.heappop(self.queue)[2])
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
@@ -99,6 +108,11 @@ class Sweep:
             if not adjoints:
                 break
             outputs = node.outputs
+            if node.primitive.makes_leaf:
+                cotangent = adjoints.pop(node.slot, None)
+                if cotangent is not None:
+                    self._reach_leaf(segment.leaves[node.slot], cotangent)
+                continue
             if len(outputs) == 1:
                 cotangent = adjoints.pop(node.slot, None)
                 if cotangent is None:
@@ -113,8 +127,6 @@ class Sweep:
                         self._watch(segment, output.slot, part)
             if node.primitive is IMPORT:
                 self._follow(segment.origins[node.slot], cotangent)
-            elif node.primitive.makes_leaf:
-                self._reach_leaf(segment.leaves[node.slot], cotangent)
             else:
                 if node.saved:
                     if node.slot in segment.released:
@@ -278,29 +290,31 @@ def _records_between(roots: list[Any], targets: list[Any]) -> dict[Segment, set[
         order.append((segment, path))
         slots = reached[segment]
         for node in reversed(path):
-            if any([output.slot in slots for output in node.outputs]):
+            if any([output.slot in slots and output.type.requires_grad for output in node.outputs]):
                 if node.primitive is IMPORT:
                     origin = segment.origins.get(node.slot)
                     if isinstance(origin, tuple):
                         reach(*origin)
-                elif not node.primitive.makes_leaf:
+                else:
                     slots.update([operand.slot for operand in node.operands if operand.type.requires_grad])
     needed: dict[Segment, set[int]] = {}
     for segment, path in reversed(order):
         wanted = needed[segment] = set()
         slots = reached[segment]
         for node in path:
+            if node.primitive.makes_leaf and node.slot in slots and id(segment.leaves.get(node.slot)) in leaves:
+                wanted.add(node.slot)
             for output in node.outputs:
-                if output.slot in slots and (
-                    (segment, output.slot) in addresses or _leads_to_target(segment, node, leaves, needed)
-                ):
+                if output.slot not in slots or not output.type.requires_grad:
+                    continue
+                if (segment, output.slot) in addresses or _leads_to_target(segment, node, leaves, needed):
                     wanted.add(output.slot)
     return needed
 
 
 def _leads_to_target(segment: Segment, node: Node, leaves: set[int], needed: dict[Segment, set[int]]) -> bool:
-    if node.primitive is IMPORT or node.primitive.makes_leaf:
-        origin = segment.origins.get(node.slot) if node.primitive is IMPORT else segment.leaves.get(node.slot)
+    if node.primitive is IMPORT:
+        origin = segment.origins.get(node.slot)
         if isinstance(origin, tuple):
             return origin[1] in needed.get(origin[0], _NOTHING)
         return id(origin) in leaves

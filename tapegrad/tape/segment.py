@@ -27,6 +27,7 @@ class Segment:
         "node",
         "values",
         "imports",
+        "recognises",
         "urgent",
         "shared",
         "lock",
@@ -48,7 +49,8 @@ class Segment:
         self.node = node
         self.values: list[Any] = []
         self.imports: list[Any] = []
-        self.urgent = False
+        self.recognises = not node.root.eager
+        self.urgent = node.root.eager
         self.shared: list[Any] = []
         self.lock = threading.RLock()
         self.detached: tuple[Node, list[Any]] | None = None

@@ -64,6 +64,7 @@ class Node:
         "node",
         "used",
         "plans",
+        "sweeps",
     )
 
     parent: Node | None
@@ -84,6 +85,7 @@ class Node:
     saved: tuple[int, ...]
     root: Root
     plans: dict[Any, Any] | None
+    sweeps: dict[Any, Any] | None
 
     def __init__(self, parent: Node | None, key: tuple[Any, ...]) -> None:
         self.parent = parent
@@ -98,6 +100,7 @@ class Node:
         self.saved = ()
         self.used = 0
         self.plans = None
+        self.sweeps = None
         if parent is not None:
             self.next_slot = self.slot = parent.next_slot
             self.grad_enabled = parent.grad_enabled
@@ -120,19 +123,22 @@ class Import:
 
     name = "import"
     differentiable = True
+    makes_leaf = False
 
 
 class Mark:
-    """Stands as the primitive of a node that only marks a place in the segment: the grad mode."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    """Stands as the primitive of a node that only marks a place in the segment."""
 
     differentiable = False
+
+    def __init__(self, name: str, makes_leaf: bool = False) -> None:
+        self.name = name
+        self.makes_leaf = makes_leaf
 
 
 IMPORT = Import()
 GRAD_MODE = Mark("grad mode")
+LEAF = Mark("leaf", makes_leaf=True)  # from here on, the value at ``slot`` is a leaf that requires grad
 _MISMATCH = object()  # never an operand's node: a record with parameters is not recognised by its operands alone
 
 
@@ -183,6 +189,11 @@ def grow(parent: Node, key: tuple[Any, ...]) -> Node:
             child = Node(parent, key)
             child.primitive = primitive
             child.grad_enabled, child.inference = key[1:]
+        elif primitive is LEAF:
+            child = Node(parent, key)
+            child.primitive = primitive
+            child.slot = key[1].slot
+            child.type = key[1].type.replace(requires_grad=True)
         else:
             child = _record_node(parent, key)
         child = parent.children.setdefault(key, child)
@@ -247,7 +258,7 @@ def _result_type(
 ) -> Type:
     dtype, shape = rule[:2]
     strides = rule[2] if len(rule) > 2 else None
-    requires_grad = primitive.makes_leaf or (differentiable and dtype.category >= dtypes.FLOAT)
+    requires_grad = differentiable and dtype.category >= dtypes.FLOAT
     return make_type(dtype, shape, strides, requires_grad, only_numbers and not shape, inference)
 
 

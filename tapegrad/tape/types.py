@@ -19,7 +19,7 @@ class Type:
     inference mode. ``outside`` is the type itself: it stands where a pending tensor has its trie node.
     """
 
-    __slots__ = ("dtype", "shape", "strides", "ndim", "numel", "requires_grad", "is_number", "is_inference", "type")
+    __slots__ = ("dtype", "shape", "strides", "ndim", "numel", "requires_grad", "is_number", "is_inference", "overlaps", "type")
 
     def __init__(self, dtype: dtypes.dtype, shape: Shape, strides: Shape, flags: tuple[bool, bool, bool]) -> None:
         self.dtype = dtype
@@ -31,6 +31,7 @@ class Type:
             numel *= length
         self.numel = numel
         self.requires_grad, self.is_number, self.is_inference = flags
+        self.overlaps = any([length > 1 and stride == 0 for length, stride in zip(shape, strides, strict=True)])
         self.type = self  # a type stands where a pending tensor has its trie node
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ any shape will do, with other shapes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,11 @@ TOLERANCES = {
 
 @dataclass(frozen=True)
 class Case:
-    """One primitive, operands and static parameters. What is in `changed` was not written by the row's author."""
+    """One primitive, operands and static parameters.
+
+    `changed` says what about the operands was not written by the row's author. `alone` is the place of the only operand
+    that requires grad, if not all do.
+    """
 
     primitive: Primitive
     operands: tuple[Any, ...]
@@ -45,12 +49,18 @@ class Case:
     sample: int
     layout: str = "contiguous"
     changed: str = ""
+    alone: int | None = None
 
     def __str__(self) -> str:
         operands = [f"{o.dtype}{list(o.shape)}" if is_array(o) else repr(o) for o in self.operands]
         parameters = [f"{key}={value!r}" for key, value in self.parameters.items()]
-        notes = [f"sample {self.sample}", *filter(None, [self.changed, self.layout if self.layout != "contiguous" else ""])]
-        return f"{self.primitive.name}({', '.join(operands + parameters)}) [{', '.join(notes)}]"
+        notes = [
+            f"sample {self.sample}",
+            self.changed,
+            "" if self.layout == "contiguous" else self.layout,
+            "" if self.alone is None else f"only operand {self.alone} requires grad",
+        ]
+        return f"{self.primitive.name}({', '.join(operands + parameters)}) [{', '.join(filter(None, notes))}]"
 
     @property
     def arrays(self) -> list[Any]:
@@ -71,6 +81,11 @@ class Case:
         remaining = map(np.asarray, arrays)
         operands = tuple([next(remaining) if is_array(operand) else operand for operand in self.operands])
         return replace(self, operands=operands, changed=", ".join(filter(None, [self.changed, changed])))
+
+    @property
+    def active(self) -> list[int]:
+        """The places of the operands that require grad, where one asks for derivatives."""
+        return [place for place, o in enumerate(self.operands) if is_inexact(o) and self.alone in (None, place)]
 
     def random(self) -> np.random.Generator:
         """Return a random generator that is the same for the same case."""
@@ -104,7 +119,7 @@ def all_cases(primitive: Primitive) -> list[Case]:
     """Return the samples and everything made of them, in both precisions."""
     cases = []
     for sample in sample_cases(primitive):
-        cases += [sample, *layouts(sample), *shapes(sample)]
+        cases += [sample, *layouts(sample), *shapes(sample), *one_by_one(sample)]
     return cases + [narrow(case) for case in cases if any(map(is_inexact, case.operands))]
 
 
@@ -112,6 +127,11 @@ def narrow(case: Case) -> Case:
     """Return the case in single precision."""
     arrays = [array.astype(NARROWER[array.dtype.name]) if array.dtype.name in NARROWER else array for array in case.arrays]
     return case.with_arrays(arrays)
+
+
+def one_by_one(case: Case) -> list[Case]:
+    """Return the case with one operand after another the only one that requires grad."""
+    return [replace(case, alone=place) for place in case.active] if len(case.active) > 1 else []
 
 
 def layouts(case: Case) -> Iterator[Case]:
@@ -180,7 +200,8 @@ def to_dtype(case: Case, dtype: str) -> Case:
             if dtype in ("bfloat16", "float16"):
                 array = array.astype(array_type(getattr(tapegrad, dtype)))
             else:
-                array = np.trunc(2 * (np.abs(array) if dtype == "uint8" else array)).astype(dtype)
+                whole = np.trunc(2 * np.nan_to_num(array, posinf=0.0, neginf=0.0))
+                array = (np.abs(whole) if dtype == "uint8" else whole).astype(dtype)
         arrays.append(array)
     return case.with_arrays(arrays, f"made {dtype}")
 
@@ -212,7 +233,7 @@ def tapegrad_operands(case: Case, requires_grad: bool = False) -> list[Any]:
             return expand(tensor, shape=array.shape)
         return tensor
 
-    return [as_leaf(laid_out(o), requires_grad and is_inexact(o)) if is_array(o) else o for o in case.operands]
+    return as_leaves(case, laid_out, requires_grad)
 
 
 def torch_operands(torch: Any, case: Case, requires_grad: bool = False) -> list[Any]:
@@ -228,7 +249,7 @@ def torch_operands(torch: Any, case: Case, requires_grad: bool = False) -> list[
             return tensor.expand(array.shape)
         return tensor
 
-    return [as_leaf(laid_out(o), requires_grad and is_inexact(o)) if is_array(o) else o for o in case.operands]
+    return as_leaves(case, laid_out, requires_grad)
 
 
 def to_torch(torch: Any, array: Any) -> Any:
@@ -238,7 +259,9 @@ def to_torch(torch: Any, array: Any) -> Any:
     return torch.from_numpy(array)
 
 
-def as_leaf(tensor: Any, requires_grad: bool) -> Any:
-    """Return the tensor without a history."""
-    tensor = tensor.detach()
-    return tensor.requires_grad_() if requires_grad else tensor
+def as_leaves(case: Case, make: Callable[[Any], Any], requires_grad: bool) -> list[Any]:
+    """Return the operands as tensors without a history, and numbers as they are."""
+    operands = [make(operand).detach() if is_array(operand) else operand for operand in case.operands]
+    for place in case.active if requires_grad else []:
+        operands[place].requires_grad_()
+    return operands

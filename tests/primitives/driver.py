@@ -33,6 +33,14 @@ class Tapegrad:
     def array(self, tensor: Any) -> Any:
         return np.asarray(tensor.detach().numpy())
 
+    def forward_mode(self, case: Case, operands: Sequence[Any]) -> list[Any]:
+        """Return the tangents of the floating point results, None for zeros."""
+        directions = [None if tangent is None else tapegrad.tensor(tangent) for tangent in tangents_of(case)]
+        results, pushed = push_forward(case.primitive, operands, directions, case.parameters)
+        results = as_tuple(results)
+        pushed = [None] * len(results) if pushed is None else as_tuple(pushed)
+        return [tangent for result, tangent in zip(results, pushed, strict=True) if can_have_tangent(result)]
+
 
 class Torch:
     """PyTorch, behind the same."""
@@ -51,10 +59,35 @@ class Torch:
         return to_torch(self.module, array)
 
     def array(self, tensor: Any) -> Any:
-        tensor = tensor.detach().resolve_conj().resolve_neg()
         if tensor.dtype == self.module.bfloat16:  # which PyTorch does not hand to NumPy
-            return tensor.float().numpy().astype(array_type(tapegrad.bfloat16))
-        return tensor.numpy()
+            return tensor.float().numpy(force=True).astype(array_type(tapegrad.bfloat16))
+        return tensor.numpy(force=True)
+
+    def forward_mode(self, case: Case, operands: Sequence[Any]) -> list[Any]:
+        """Return the same, by PyTorch's forward mode, or by its reverse mode twice where it has none.
+
+        The VJP is linear in the cotangent, and the VJP of that is the JVP.
+        """
+
+        def function(*active: Any) -> tuple[Any, ...]:
+            given = list(operands)
+            for place, operand in zip(case.active, active, strict=True):
+                given[place] = operand
+            return tuple([result for result in self.call(case, given) if can_have_tangent(result)])
+
+        # A copy, since PyTorch's forward mode refuses expanded operands.
+        primals = tuple([operands[place].clone(memory_format=self.module.contiguous_format) for place in case.active])
+        directions = tuple([self.tensor(tangent) for tangent in tangents_of(case) if tangent is not None])
+        try:
+            _, pushed = self.module.func.jvp(function, primals, directions)
+        except NotImplementedError:
+            _, pushed = self.module.autograd.functional.jvp(function, primals, directions)
+        return list(as_tuple(pushed))
+
+
+def can_have_tangent(result: Any) -> bool:
+    """Whether the result, of either library, is floating point or complex."""
+    return bool(result.dtype.is_floating_point or result.dtype.is_complex)
 
 
 def as_tuple(results: Any) -> tuple[Any, ...]:
@@ -81,7 +114,7 @@ def values(library: Any, case: Case) -> list[Any]:
     return [library.array(result) for result in library.call(case, library.operands(case))]
 
 
-def derivatives(library: Any, case: Case, order: int) -> list[Any]:
+def derivatives(library: Any, case: Case, order: int = 1) -> list[Any]:
     """Return the first or second derivatives of the results, contracted with random arrays that both libraries share.
 
     The first: the cotangents of all operands that can have one. The second: of those, contracted again, the cotangents
@@ -130,43 +163,14 @@ def random_array(case: Case, key: int, like: Any) -> Any:
     return np.asarray(array, like.dtype)
 
 
+def tangents(library: Any, case: Case) -> list[Any]:
+    """Return the tangents of the floating point results, for random tangents of the operands."""
+    return to_arrays(library, library.forward_mode(case, library.operands(case)))
+
+
 def tangents_of(case: Case) -> list[Any]:
-    """Return random tangents for the operands as arrays, None for those that cannot have one."""
-    return [random_array(case, 200 + i, operand) if is_inexact(operand) else None for i, operand in enumerate(case.operands)]
-
-
-def forward_mode(case: Case, operands: Sequence[Any]) -> list[Any]:
-    """Return the tangents of the floating point results, as tensors of tapegrad, None for zeros."""
-    directions = [None if tangent is None else tapegrad.tensor(tangent) for tangent in tangents_of(case)]
-    results, tangents = push_forward(case.primitive, operands, directions, case.parameters)
-    pairs = zip(as_tuple(results), as_tuple(tangents), strict=True)
-    return [tangent for result, tangent in pairs if result.dtype.is_floating_point or result.dtype.is_complex]
-
-
-def torch_forward_mode(torch: Any, case: Case) -> list[Any]:
-    """Return the tangents of the floating point results, as arrays, by PyTorch's forward mode.
-
-    Where PyTorch has no forward mode, by its reverse mode twice: the VJP is linear in the cotangent, and the VJP of that
-    is the JVP. Its forward mode refuses expanded operands, so the layout is not that of the case.
-    """
-    library = Torch(torch)
-    case = replace(case, layout="contiguous")
-    places = [place for place, operand in enumerate(case.operands) if is_inexact(operand)]
-    operands = library.operands(case)
-
-    def function(*inexact: Any) -> tuple[Any, ...]:
-        given = list(operands)
-        for place, operand in zip(places, inexact, strict=True):
-            given[place] = operand
-        return tuple([r for r in library.call(case, given) if r.dtype.is_floating_point or r.dtype.is_complex])
-
-    primals = tuple([operands[place] for place in places])
-    tangents = tuple([torch.from_numpy(tangent) for tangent in tangents_of(case) if tangent is not None])
-    try:
-        _, pushed = torch.func.jvp(function, primals, tangents)
-    except NotImplementedError:
-        _, pushed = torch.autograd.functional.jvp(function, primals, tangents)
-    return to_arrays(library, as_tuple(pushed))
+    """Return random tangents for the operands as arrays, None for those that have none."""
+    return [random_array(case, 200 + i, o) if i in case.active else None for i, o in enumerate(case.operands)]
 
 
 def batched_and_looped(case: Case, axes: Sequence[int | None]) -> tuple[list[Any], list[Any]]:
@@ -236,18 +240,29 @@ def inner(first: Any, second: Any) -> float:
 def check_slopes(case: Case, order: int) -> None:
     """Compare the derivatives of that order with finite differences, for one operand after another."""
     function = contracted_results if order == 1 else contracted_derivatives
-    arrays = case.arrays
-    inexact = [place for place, array in enumerate(arrays) if is_inexact(array)]
-    for derivative, place in zip(derivatives(Tapegrad(), case, order), inexact, strict=False):
-        direction = direction_for(case, 300 + place, arrays[place])
+    for derivative, place in zip(derivatives(Tapegrad(), case, order), case.active, strict=False):
+        array = case.operands[place]
+        direction = direction_for(case, 300 + place, array)
 
         def along(array: Any, place: int = place) -> float:
-            return function(case.with_arrays([*arrays[:place], array, *arrays[place + 1 :]]))
+            operands = (*case.operands[:place], np.asarray(array), *case.operands[place + 1 :])
+            return function(replace(case, operands=operands))
 
-        expected = slope(along, arrays[place], direction)
+        expected = slope(along, array, direction)
         actual = 0.0 if derivative is None else inner(derivative, direction)
-        what = f"derivative {order} with respect to array {place}, along a random direction"
+        what = f"derivative {order} with respect to operand {place}, along a random direction"
         assert_close(np.float64(actual), np.float64(expected), 1e-7, what, other="finite differences give", least=1.0)
+
+
+def has_derivative(case: Case) -> bool:
+    """Whether there is a derivative; raising PyTorch's error for those that PyTorch does not have either is no failure."""
+    try:
+        derivatives(Tapegrad(), case, order=1)
+    except RuntimeError as error:
+        if "is not implemented" in str(error):
+            return False
+        raise
+    return True
 
 
 # Comparing

@@ -14,9 +14,7 @@ from tapegrad.tape.types import make_type, number_type
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
 
-VIEWS = (
-    "reshape permute expand alias slice_axis select flip roll concatenate contiguous diagonal unfold tril triu"
-).split()
+VIEWS = ("reshape permute expand alias slice_axis select flip roll concatenate contiguous diagonal unfold tril triu").split()
 MODULES = ("movement", "diagonals", "sliding", "complex_pairs", "update", "concatenation")
 ROWS = [
     (name, sample)

@@ -161,8 +161,16 @@ def test_errors(primitive: Any, changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("primitive", [adaptive_max_pool, adaptive_avg_pool], ids=repr)
 @pytest.mark.parametrize(("shape", "dtype"), [((1, 3, 0, 6), "float32"), ((1, 3, 6, 6), "int64")])
 def test_adaptive_errors(primitive: Any, shape: tuple[int, ...], dtype: str) -> None:
-    expected = error_of(primitive.torch, torch, torch.zeros(shape, dtype=getattr(torch, dtype)), counts=(2, 2))
+    function = getattr(torch.nn.functional, f"{primitive.name}2d")
+    expected = error_of(function, torch.zeros(shape, dtype=getattr(torch, dtype)), (2, 2))
     assert error_of(primitive.type_rule, make_type(getattr(dtypes, dtype), shape), counts=(2, 2)) == expected
+
+
+def test_mean_of_empty_planes_is_nan() -> None:
+    expected = torch.nn.functional.adaptive_avg_pool2d(torch.zeros(2, 3, 0, 4), 1).numpy()
+    with np.errstate(all="ignore"):  # as in the interpreter
+        actual = adaptive_avg_pool.numpy(np.zeros((2, 3, 0, 4), np.float32), counts=(1, 1))
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "complex64"])
