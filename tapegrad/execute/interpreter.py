@@ -16,10 +16,12 @@ class Plan:
     values and leaves it may reach.
     """
 
-    __slots__ = ("instructions", "live", "with_history", "residuals", "origins")
+    __slots__ = ("instructions", "live", "with_history", "residuals", "origins", "runs", "program")
 
     def __init__(self, instructions: list[Any], live: tuple[int, ...], history: tuple[Any, Any, Any]) -> None:
         self.instructions = instructions
+        self.runs = 0
+        self.program: Callable[[list[Any]], None] | None = None
         self.live = live
         self.with_history, self.residuals, self.origins = history
 
@@ -85,29 +87,69 @@ def _reachable_history(path: list[Any], roots: Collection[int], released: Collec
 
 
 def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
-    """Run the instructions over the environment (slot to value), in order; what depends on an error becomes a failure."""
+    """Run the instructions over the environment (slot to value), in order; what depends on an error becomes a failure.
+
+    A plan that repeats is run as a straight-line Python function, which saves the walk over the instructions.
+    """
+    if plan.program is None:
+        plan.runs += 1
+        if plan.runs == _RUNS_BEFORE_PROGRAM:
+            plan.program = write_program(plan)
     with np.errstate(all="ignore"):
-        done = 0
-        try:
-            for run, operands, results, free in plan.instructions:
-                if len(operands) == 2:
-                    first, second = operands
-                    value = run(environment[first], environment[second])
-                else:
-                    value = run(*[environment[slot] for slot in operands])
-                if results.__class__ is int:
-                    environment[results] = value
-                else:
-                    for slot, part in zip(results, value, strict=True):
-                        environment[slot] = part
-                value = None
-                for slot in free:
-                    environment[slot] = None
-                done += 1
-        except Exception as error:  # any error of a record belongs to whoever reads its result
-            _spoil(plan.instructions[done], environment, failure(error))
-        for instruction in plan.instructions[done + 1 :]:
-            _run_carefully(instruction, environment, failure)
+        if plan.program is not None:
+            try:
+                plan.program(environment)
+                return
+            except Exception:  # the walk below runs again what raised, and gives the error to whoever reads its result
+                pass
+        _walk(plan.instructions, environment, failure)
+
+
+_RUNS_BEFORE_PROGRAM = 8
+
+
+def write_program(plan: Plan) -> Callable[[list[Any]], None]:
+    """Return a function of the environment that does what walking the instructions does, without a loop."""
+    made: set[int] = set()
+    kept = {*plan.live, *plan.residuals}
+    lines = []
+    functions = {}
+    for number, (run, operands, results, free) in enumerate(plan.instructions):
+        slots = (results,) if results.__class__ is int else results
+        arguments = ", ".join([f"v{slot}" if slot in made else f"values[{slot}]" for slot in operands])
+        lines.append(f"{', '.join([f'v{slot}' for slot in slots])} = f{number}({arguments})")
+        functions[f"f{number}"] = run
+        made.update(slots)
+        lines.extend([f"values[{slot}] = v{slot}" for slot in slots if slot in kept])
+        lines.extend([f"v{slot} = None" for slot in free if slot in made])
+    source = "def program(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]])
+    exec(compile(source, "<plan>", "exec"), functions)  # noqa: S102 - the source is written here, of slot numbers only
+    program: Callable[[list[Any]], None] = functions["program"]
+    return program
+
+
+def _walk(instructions: list[Any], environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
+    done = 0
+    try:
+        for run, operands, results, free in instructions:
+            if len(operands) == 2:
+                first, second = operands
+                value = run(environment[first], environment[second])
+            else:
+                value = run(*[environment[slot] for slot in operands])
+            if results.__class__ is int:
+                environment[results] = value
+            else:
+                for slot, part in zip(results, value, strict=True):
+                    environment[slot] = part
+            value = None
+            for slot in free:
+                environment[slot] = None
+            done += 1
+    except Exception as error:  # any error of a record belongs to whoever reads its result
+        _spoil(instructions[done], environment, failure(error))
+    for instruction in instructions[done + 1 :]:
+        _run_carefully(instruction, environment, failure)
 
 
 def _run_carefully(instruction: Any, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:

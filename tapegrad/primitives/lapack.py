@@ -35,7 +35,6 @@ _PADE = np.array(
 ) / 64764752532480000.0  # so that the exponential of zero is exact
 _PADE_NORM = 5.371920351148152
 
-
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}  # NumPy's for the dtypes, and LAPACK's
 
 

@@ -281,6 +281,7 @@ slice_axis = linear(
         Sample(grid(3, 7), 1, axis=1, length=3, step=2),
         Sample(_stepped(), 2, axis=0, length=1, step=5),
         Sample(grid(3), 3, axis=0, length=0, step=1),
+        Sample(grid(3, 4), np.array(-3), axis=1, length=2, step=2),
     ],
     torch=lambda torch, a, start, axis, length, step: a.narrow(axis, start, (length - 1) * step + 1 if length else 0)[
         (slice(None),) * axis + (slice(None, None, step),)
@@ -314,9 +315,10 @@ pad_slice = linear(
         Sample(grid(3, 2), 1, axis=1, size=4, step=1),
         Sample(grid(3, 3), 1, axis=1, size=7, step=2),
         Sample(grid(0), 3, axis=0, size=3, step=1),
+        Sample(grid(3, 2), np.array(-3), axis=1, size=4, step=2),
     ],
     torch=lambda torch, g, start, axis, size, step: g.new_zeros((*g.shape[:axis], size, *g.shape[axis + 1 :])).index_add(
-        axis, start + step * torch.arange(g.shape[axis]), g
+        axis, start % size + step * torch.arange(g.shape[axis]), g
     ),
     grad_name="SliceBackward0",
 )
@@ -361,8 +363,9 @@ select = linear(
         Sample(_stepped(), 2, axis=0),
         Sample(grid(3), 0, axis=0),
         Sample(grid(2, 0, 3), 1, axis=2),
+        Sample(grid(3, 4), np.array(-1), axis=0),
     ],
-    torch=lambda torch, a, index, axis: a.select(axis, index),
+    torch=lambda torch, a, index, axis: a.select(axis, int(index)),
 )
 
 

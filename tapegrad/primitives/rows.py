@@ -35,21 +35,22 @@ def _wide(a: Any) -> Any:
 
 def _shifted(a: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """Return the operand less its largest element along the axes (0 where that is infinite), and that element."""
-    if a.ndim and not all(a.shape[axis] for axis in axes):
+    if a.ndim and not all([a.shape[axis] for axis in axes]):
         return a, np.zeros((), a.dtype)
-    largest = np.max(a.real, axis=axes, keepdims=True) if a.dtype.kind == "c" else np.max(a, axis=axes, keepdims=True)
-    largest = np.where(np.isfinite(largest), largest, np.zeros((), largest.dtype))
+    largest = np.maximum.reduce(a.real if a.dtype.kind == "c" else a, axis=axes, keepdims=True)
+    if not np.logical_and.reduce(np.isfinite(largest), axis=None):
+        largest = np.where(np.isfinite(largest), largest, np.zeros((), largest.dtype))
     return a - largest, largest
 
 
 def _softmax(a: Any, axes: tuple[int, ...]) -> Any:
     powers = np.exp(_shifted(_wide(a), axes)[0])
-    return (powers / sum_over(powers, axes, True)).astype(a.dtype)
+    return (powers / sum_over(powers, axes, True)).astype(a.dtype, copy=False)
 
 
 def _log_softmax(a: Any, axes: tuple[int, ...]) -> Any:
     shifted, _ = _shifted(_wide(a), axes)
-    return (shifted - np.log(sum_over(np.exp(shifted), axes, True))).astype(a.dtype)
+    return (shifted - np.log(sum_over(np.exp(shifted), axes, True))).astype(a.dtype, copy=False)
 
 
 def _logsumexp(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -70,8 +70,8 @@ def regenerate(view: Any) -> None:
         current = apply_chain(view._base, view._chain, view._chain_numbers)
         if current.requires_grad:
             mark_composed("AsStridedBackward0", current, start)
-        view._is_stale = False
         take_place(view, current)
+        view._is_stale = False
         _share_buffer(view._base, view)
     if view._is_leaf_view:
         make_leaf(view)
@@ -151,12 +151,12 @@ def _make_stale(view: Any) -> None:
     if view._node.type.requires_grad and view.is_leaf:
         view._is_leaf_view = True
     _forget_pending(view)
+    if is_concrete(view):
+        del view._array
     view._is_stale = True
     view._segment = None
     view._home = None
     view._node = view._node.type
-    if is_concrete(view):
-        del view._array
 
 
 def _forget_pending(tensor: Any) -> None:

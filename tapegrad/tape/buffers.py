@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .trace import IMPORT, Node
+
 
 def is_concrete(tensor: Any) -> bool:
-    """Whether the tensor's value is there."""
-    try:
-        tensor._array  # noqa: B018 - the slot is unset while the value is pending
-    except AttributeError:
-        return False
-    return True
+    """Whether the tensor's value is there: it is outside the open segment, or was brought onto it as a value."""
+    if tensor._segment is None:
+        return not tensor._is_stale
+    node = tensor._node
+    return node.__class__ is Node and node.primitive is IMPORT
 
 
 def live_views(root: Any) -> list[Any]:

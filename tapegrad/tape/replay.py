@@ -128,7 +128,7 @@ class Sweep:
             if node.primitive is IMPORT:
                 self._follow(segment.origins[node.slot], cotangent)
             else:
-                if node.saved:
+                if node.releases:
                     if node.slot in segment.released:
                         raise RuntimeError(FREED)
                     check_versions(segment, node)

@@ -56,6 +56,7 @@ class Node:
         "children",
         "run",
         "saved",
+        "releases",
         "grad_enabled",
         "inference",
         "length",
@@ -83,6 +84,7 @@ class Node:
     children: dict[Any, Node]
     run: Callable[..., Any]
     saved: tuple[int, ...]
+    releases: bool
     root: Root
     plans: dict[Any, Any] | None
     sweeps: dict[Any, Any] | None
@@ -98,6 +100,7 @@ class Node:
         self.next = None
         self.children = {}
         self.saved = ()
+        self.releases = False
         self.used = 0
         self.plans = None
         self.sweeps = None
@@ -244,6 +247,7 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node.nbytes += sum([t.nbytes for t in results])
     if differentiable:
         node.saved = _saved_slots(node)
+        node.releases = bool(node.saved) and not _saves_only_positions(node)
     node.run = prepare(primitive, types, results, node.parameters)
     if not values and name is None and len(operands) <= 2:
         node.first = operands[0]
@@ -288,6 +292,12 @@ def _saved_slots(node: Node) -> tuple[int, ...]:
             "`torch.no_grad()` instead of `torch.inference_mode()`."
         )
     return tuple(saved)
+
+
+def _saves_only_positions(node: Node) -> bool:
+    """Whether all that a linear record keeps is numbers, such as where a slice starts: like a shape, it is never released."""
+    numbers = {operand.slot for operand in node.operands if operand.type.is_number}
+    return bool(node.primitive.linear_in) and numbers.issuperset(node.saved)
 
 
 def path_to(node: Node) -> list[Node]:

@@ -244,6 +244,21 @@ def test_gradients_of_what_was_written(text, mode):
     np.testing.assert_array_equal(own_leaf.grad.numpy(), leaf.grad.numpy())
 
 
+@pytest.mark.parametrize("text", ["x[0]", "x[1:,::2]", "x[None]", "x[...,0]", "x[T([1,0])]", "x[mask]"])
+def test_only_what_kept_index_tensors_is_released(text, mode):
+    """As in PyTorch, a view can be replayed again; where its slice starts is no residual."""
+    outcomes = []
+    for library in (torch, tapegrad):
+        tensor, index = evaluate(library, text)
+        tensor.requires_grad_()
+        result = take(library, tensor, index)
+        cotangent = library.ones_like(result)
+        result.backward(cotangent)
+        error, _ = result_and_error(lambda result=result, cotangent=cotangent: result.backward(cotangent))
+        outcomes.append((str(error), tensor.grad.tolist()))
+    assert outcomes[0] == outcomes[1]
+
+
 def test_writing_to_a_view_shows_in_the_base_and_in_other_views(mode):
     base = tapegrad.tensor(np.zeros((3, 4)))
     row, column = getitem(base, 1), getitem(base, at[:, 2])

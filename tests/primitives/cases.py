@@ -129,6 +129,11 @@ def narrow(case: Case) -> Case:
     return case.with_arrays(arrays)
 
 
+def is_emptied(case: Case) -> bool:
+    """Whether the case has length 0 where its sample has some length."""
+    return case.changed.endswith("made 0")
+
+
 def one_by_one(case: Case) -> list[Case]:
     """Return the case with one operand after another the only one that requires grad."""
     return [replace(case, alone=place) for place in case.active] if len(case.active) > 1 else []

@@ -78,11 +78,15 @@ class Torch:
         # A copy, since PyTorch's forward mode refuses expanded operands.
         primals = tuple([operands[place].clone(memory_format=self.module.contiguous_format) for place in case.active])
         directions = tuple([self.tensor(tangent) for tangent in tangents_of(case) if tangent is not None])
+        results = function(*primals)
+        if not results:
+            return []
         try:
             _, pushed = self.module.func.jvp(function, primals, directions)
         except NotImplementedError:
             _, pushed = self.module.autograd.functional.jvp(function, primals, directions)
-        return list(as_tuple(pushed))
+        # PyTorch gives some tangents of 0-d tensors in another precision than that of the result.
+        return [tangent.to(result.dtype) for tangent, result in zip(as_tuple(pushed), results, strict=True)]
 
 
 def can_have_tangent(result: Any) -> bool:

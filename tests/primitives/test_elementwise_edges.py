@@ -461,6 +461,15 @@ def test_integers_wrap(name: str, operands: list[int], expected: int) -> None:
     assert result.item() == expected
 
 
+def test_ldexp_with_integers() -> None:
+    """A negative exponent too has its derivative, which is 0 in PyTorch."""
+    a = tapegrad.tensor(np.array([1.5, -3.0, 0.5])).requires_grad_()
+    result = arithmetic.ldexp(a, tapegrad.tensor(np.array([-1, 2, 40])))
+    np.testing.assert_array_equal(array_of(result), [0.75, -12.0, 2.0**39])
+    (derivative,) = tapegrad.autograd.grad(result, a, tapegrad.tensor(np.ones(3)))
+    np.testing.assert_array_equal(array_of(derivative), [0.5, 4.0, 2.0**40])
+
+
 # Casting
 
 

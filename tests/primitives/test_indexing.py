@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapegrad
 from tapegrad import dtypes
 from tapegrad.primitives import indexing
 from tapegrad.tape.types import make_type, number_type
@@ -158,6 +159,40 @@ def test_nan_and_infinity_are_reduced_as_in_torch(reduce, include_self):
     np.testing.assert_array_equal(
         ours("scatter_reduce", a, index, src, **parameters), a.scatter_reduce(0, index, src, reduce, include_self=include_self)
     )
+
+
+TIES = ([2.0, 0.0, 3.0, -1.0], [2.0, 2.0, 0.0, 5.0, 3.0, 0.0], [0, 0, 1, 1, 2, 0])
+ZEROS = ([0.0, 2.0, 0.0, 4.0], [3.0, 0.0, 5.0, 0.0, 0.0, 7.0], [0, 1, 2, 2, 3, 3])
+SEVERAL_ZEROS = ([0.0, 2.0, 0.0, 4.0], [0.0, 0.0, 0.0, 3.0], [0, 1, 1, 3])
+
+
+@pytest.mark.parametrize("reduce", ["amax", "amin", "prod", "mean"])
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("values", [TIES, ZEROS, SEVERAL_ZEROS])
+def test_gradients_of_a_reduction_at_ties_and_zeros(values, reduce, include_self, mode):
+    own, sources, places = values
+    if not include_self:
+        own = [value + 0.25 for value in own]  # equal to no source, for which PyTorch's derivative is wrong: see below
+    gradients = []
+    for library in (torch, tapegrad):
+        a, src = (library.tensor(part, dtype=library.float64, requires_grad=True) for part in (own, sources))
+        index = library.tensor(places)
+        if library is torch:
+            result = a.scatter_reduce(0, index, src, reduce, include_self=include_self)
+        else:
+            result = indexing.scatter_reduce(a, index, src, axis=0, reduce=reduce, include_self=include_self)
+        result.backward(library.tensor([1.0, 10.0, 100.0, 1000.0], dtype=library.float64))
+        gradients.append(np.concatenate([a.grad.numpy(), src.grad.numpy()]))
+    np.testing.assert_allclose(gradients[1], gradients[0], rtol=4e-16)
+
+
+def test_an_element_that_is_not_included_takes_no_share_of_the_gradient():
+    """PyTorch lets it take one if it happens to equal the largest, although it has no influence."""
+    a = tapegrad.tensor([2.0], requires_grad=True)
+    src = tapegrad.tensor([2.0, 1.0], requires_grad=True)
+    indexing.scatter_reduce(a, tapegrad.tensor([0, 0]), src, axis=0, reduce="amax", include_self=False).backward()
+    assert a.grad.tolist() == [0.0]
+    assert src.grad.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("length", [1, 3, 16])

@@ -22,6 +22,7 @@ from tests.primitives.cases import (
     Case,
     all_cases,
     is_array,
+    is_emptied,
     is_inexact,
     one_by_one,
     sample_cases,
@@ -95,6 +96,11 @@ def active_cases(primitive: Primitive) -> list[Case]:
     return [case for case in all_cases(primitive) if case.active]
 
 
+def filled_cases(primitive: Primitive) -> list[Case]:
+    """Return those that reduce over something: PyTorch's tangents of what is reduced over nothing are 0 here, NaN there."""
+    return [case for case in active_cases(primitive) if not is_emptied(case)]
+
+
 @pytest.mark.peer
 @every_differentiable_row
 def test_first_derivatives(primitive: Primitive, torch: Any, mode: str) -> None:
@@ -105,13 +111,13 @@ def test_first_derivatives(primitive: Primitive, torch: Any, mode: str) -> None:
 @every_differentiable_row
 def test_second_derivatives(primitive: Primitive, torch: Any, mode: str) -> None:
     aspect = partial(derivatives, order=2)
-    check_each(primitive, active_cases(primitive), lambda case: compare(torch, case, aspect, "second derivative"))
+    check_each(primitive, filled_cases(primitive), lambda case: compare(torch, case, aspect, "second derivative"))
 
 
 @pytest.mark.peer
 @every_differentiable_row
 def test_forward_mode(primitive: Primitive, torch: Any, mode: str) -> None:
-    check_each(primitive, active_cases(primitive), lambda case: compare(torch, case, tangents, "tangent of result"))
+    check_each(primitive, filled_cases(primitive), lambda case: compare(torch, case, tangents, "tangent of result"))
 
 
 @pytest.mark.peer
@@ -195,7 +201,8 @@ def test_the_modes_agree(primitive: Primitive) -> None:
         outcomes = []
         for name in NAMES:
             with running_in(name):
-                outcomes.append([*values(OURS, case), *(derivatives(OURS, case, order=2) if primitive.differentiable else [])])
+                is_differentiable = primitive.differentiable and has_derivative(case)
+                outcomes.append([*values(OURS, case), *(derivatives(OURS, case, order=2) if is_differentiable else [])])
         for outcome in outcomes[1:]:
             assert_all_close(outcome, outcomes[0], 0.0, f"in mode {NAMES[0]}, value", other="in another mode")
 
