@@ -39,7 +39,13 @@ from .functions.extremes import *
 from .functions.from_data import *
 from .functions.legacy import *
 from .functions.moments import *
-from .functions.movement import *
+from .functions.shapes import *
+from .functions.joining import *
+from .functions.gathering import *
+from .functions.masking import *
+from .functions.splitting import *
+from .functions.arranging import *
+from .functions.matrices import *
 from .functions.properties import *
 from .functions.ranges import *
 from .functions.reductions import *

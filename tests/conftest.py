@@ -24,3 +24,7 @@ def mode(request: pytest.FixtureRequest) -> Iterator[str]:
 def torch() -> Any:
     """PyTorch, for tests that compare with it; they carry the marker `peer` too."""
     return pytest.importorskip("torch")
+
+from tapegrad.primitives import load_all  # noqa: E402 - the whole table, before tests are made from it
+
+load_all()

@@ -53,6 +53,8 @@ def compare(ours: Function, theirs: Function, *arrays: Any, differentiable: bool
     if not differentiable:
         return
     pairs = [(a, e) for a, e in zip(as_tuple(actual), as_tuple(expected), strict=True) if a.requires_grad]
+    if not pairs:
+        return
     assert all(e.requires_grad for _, e in pairs)
     weights = [matrix(*a.shape, dtype=to_array(a).dtype.name, seed=1) if a.ndim else to_array(a) * 0 + 1 for a, _ in pairs]
     given = [tapegrad.tensor(weight) for weight in weights]

@@ -93,7 +93,7 @@ def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseExceptio
     """
     if plan.program is None:
         plan.runs += 1
-        if plan.runs == _RUNS_BEFORE_PROGRAM:
+        if plan.runs == _RUNS_BEFORE_PROGRAM and len(plan.instructions) <= _PROGRAM_LIMIT:
             plan.program = write_program(plan)
     with np.errstate(all="ignore"):
         if plan.program is not None:
@@ -106,6 +106,7 @@ def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseExceptio
 
 
 _RUNS_BEFORE_PROGRAM = 8
+_PROGRAM_LIMIT = 1000  # Python's compiler takes about 20 µs an instruction
 
 
 def write_program(plan: Plan) -> Callable[[list[Any]], None]:

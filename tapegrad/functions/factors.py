@@ -56,8 +56,8 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:  # noqa: N803
 
     >>> import tapegrad
     >>> tapegrad.linalg.qr(tapegrad.tensor([[3.0, 1.0], [4.0, 3.0]])).R
-    tensor([[-5.0000, -3.0000],
-            [ 0.0000,  1.0000]])
+    tensor([[-5., -3.],
+            [ 0.,  1.]])
     """
     q, r = rows.qr(require_tensor("linalg_qr", A, "A"), mode="reduced" if mode == "r" else mode)
     if mode == "r":

@@ -15,8 +15,9 @@ import numpy as np
 from .. import dtypes
 from ..primitives.indexing import check_positions, index_put
 from ..primitives.indexing import index as gather_at
-from ..primitives.masking import check_number, masked_fill
+from ..primitives.masking import masked_fill
 from ..primitives.movement import alias, expand, reshape, select, slice_axis
+from ..primitives.positions import check_number, fill_value
 from ..tape.aliases import in_place, make_view
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
@@ -342,7 +343,7 @@ def _full_name(kind: type) -> str:
 
 
 def _number_tensor(value: Any, dtype: dtypes.dtype) -> Tensor:
-    return Tensor._from_array(np.asarray(value).astype(dtypes.array_type(dtype)))
+    return Tensor._from_array(fill_value(value, dtypes.array_type(dtype)))
 
 
 def _is_one(value: Any) -> bool:

@@ -136,9 +136,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     start = here()
     permutation, lower, upper = factors.unpacked(LU_data, LU_pivots, "LuUnpackBackward0", start)
     empty = constants.zeros((0,), LU_data.dtype)
-    return _lu_unpack(
-        (permutation if unpack_pivots else empty, lower if unpack_data else empty, upper if unpack_data else empty)
-    )
+    return _lu_unpack((permutation if unpack_pivots else empty, lower if unpack_data else empty, upper if unpack_data else empty))
 
 
 def orgqr(input: Any, input2: Any) -> Any:

@@ -228,7 +228,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     rows than columns), rank (all but 'gels'), singular_values ('gelsd' and 'gelss').
 
     >>> import tapegrad
-    >>> tapegrad.linalg.lstsq(tapegrad.tensor([[1.0], [1.0]]), tapegrad.tensor([[1.0], [3.0]])).solution
+    >>> tapegrad.linalg.lstsq(tapegrad.tensor([[2.0], [0.0]]), tapegrad.tensor([[4.0], [1.0]])).solution
     tensor([[2.]])
     """
     driver = "gelsy" if driver is None else driver

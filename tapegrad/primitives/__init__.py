@@ -1,29 +1,10 @@
-"""The table of primitives, one file a family."""
+"""The table of primitives, one file a family. A family is loaded when something first uses it."""
 
-from . import (
-    arithmetic,
-    casting,
-    comparison,
-    contraction,
-    convolution,
-    copying,
-    cumulative,
-    indexing,
-    linalg,
-    marks,
-    movement,
-    picking,
-    pooling,
-    reductions,
-    rows,
-    rounding,
-    selection,
-    sorting,
-    special,
-    transcendental,
-)
+from __future__ import annotations
 
-__all__ = [
+from importlib import import_module
+
+FAMILIES = (
     "arithmetic",
     "casting",
     "comparison",
@@ -44,4 +25,10 @@ __all__ = [
     "sorting",
     "special",
     "transcendental",
-]
+)
+
+
+def load_all() -> None:
+    """Load every family, so that ``declare.TABLE`` holds the whole table."""
+    for family in FAMILIES:
+        import_module(f"{__name__}.{family}")

@@ -51,6 +51,10 @@ def _determinant_type(a: Type) -> Any:
     return a.dtype, a.shape[:-2]
 
 
+def _determinant_vjp(g: Any, a: Any) -> Any:
+    return as_matrices(g) * conjugate(cofactor(a))
+
+
 def _determinant_jvp(g: Any, a: Any) -> Any:
     return reduce_sum(cofactor(a) * g[0], axes=(a.ndim - 2, a.ndim - 1), keepdims=False)
 
@@ -59,7 +63,7 @@ determinant = other(
     "determinant",
     lapack.determinant,
     _determinant_type,
-    vjp=lambda g, a: as_matrices(g) * conjugate(cofactor(a)),
+    vjp=_determinant_vjp,
     jvp=_determinant_jvp,
     batch=batching.leading,
     samples=lambda: [

@@ -13,7 +13,7 @@ from ..tape.types import Type
 from . import batching
 from .batching import grid
 from .declare import Primitive, Sample, linear, other
-from .positions import add_at, check_range, mesh
+from .positions import add_at, check_range, fill_value, mesh
 
 
 def with_axis(*values: Any) -> tuple[Any, ...]:
@@ -132,7 +132,7 @@ def _scatter(a: Any, index: Any, src: Any, axis: int) -> Any:
         return np.array(a)
     values, places, new = scattered(a, index, src, axis)
     result = np.array(values)
-    result[places] = new
+    result[places] = new if np.ndim(new) else fill_value(new, result.dtype)
     return result.reshape(a.shape)
 
 

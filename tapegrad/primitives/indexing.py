@@ -19,7 +19,7 @@ from .batching import grid
 from .declare import Primitive, Sample, other
 from .gathering import gather, scatter, scatter_add
 from .masking import masked_fill, masked_gather, masked_scatter
-from .positions import add_rows, first_outside
+from .positions import add_rows, fill_value, first_outside
 from .row_indexing import index_add, index_copy, index_fill, index_select
 from .scatter_reduction import scatter_reduce
 
@@ -198,7 +198,7 @@ def _index_put(a: Any, value: Any, *indices: Any, pattern: Pattern, accumulate: 
     places = _numpy_index(a, indices, pattern)
     if not accumulate:
         result = np.array(a, order="K")
-        result[places] = np.asarray(value).astype(a.dtype, copy=False)
+        result[places] = fill_value(value, a.dtype)
         return result
     indices = np.broadcast_arrays(*indices)
     axes = _indexed_axes(pattern)

@@ -15,24 +15,27 @@ SMALL = 8  # up to here, a stack of at least so many matrices an order is faster
 
 # Padé coefficients of exp, and the norm up to which they are exact in float64.
 # Source: Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. 26 (2005).
-_PADE = np.array(
-    [
-        64764752532480000.0,
-        32382376266240000.0,
-        7771770303897600.0,
-        1187353796428800.0,
-        129060195264000.0,
-        10559470521600.0,
-        670442572800.0,
-        33522128640.0,
-        1323241920.0,
-        40840800.0,
-        960960.0,
-        16380.0,
-        182.0,
-        1.0,
-    ]
-) / 64764752532480000.0  # so that the exponential of zero is exact
+_PADE = (
+    np.array(
+        [
+            64764752532480000.0,
+            32382376266240000.0,
+            7771770303897600.0,
+            1187353796428800.0,
+            129060195264000.0,
+            10559470521600.0,
+            670442572800.0,
+            33522128640.0,
+            1323241920.0,
+            40840800.0,
+            960960.0,
+            16380.0,
+            182.0,
+            1.0,
+        ]
+    )
+    / 64764752532480000.0
+)  # so that the exponential of zero is exact
 _PADE_NORM = 5.371920351148152
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}  # NumPy's for the dtypes, and LAPACK's
@@ -64,7 +67,7 @@ def lu_factor(a: Any) -> tuple[Any, Any, Any]:
 
 def _is_many_and_small(stack: Any) -> bool:
     count, *lengths = stack.shape
-    return max(lengths) <= SMALL and count >= SMALL * max(lengths)
+    return bool(max(lengths) <= SMALL and count >= SMALL * max(lengths))
 
 
 def _first_true(flags: Any) -> Any:
@@ -117,10 +120,14 @@ def permutation(pivots: Any, m: int) -> Any:
 
 
 def determinant(a: Any) -> Any:
-    """Return the determinants: products of pivots, which are exact where numpy.linalg's sums of logarithms are not."""
-    compact, pivots, _ = lu_factor(a)
+    """Return the determinants: products of pivots, more exact than numpy.linalg's sums of logarithms, in double precision."""
+    compact, pivots, _ = lu_factor(a.astype(_double(a), copy=False))
     swaps = (pivots != np.arange(1, a.shape[-1] + 1)).sum(-1)
-    return np.diagonal(compact, 0, -2, -1).prod(-1) * (1 - 2 * (swaps % 2)).astype(a.dtype)
+    return (np.diagonal(compact, 0, -2, -1).prod(-1) * (1 - 2 * (swaps % 2))).astype(a.dtype)
+
+
+def _double(a: Any) -> Any:
+    return np.complex128 if np.iscomplexobj(a) else np.float64
 
 
 def cholesky_failure(a: Any, upper: bool) -> Any:
@@ -169,8 +176,7 @@ def _substitute(a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
 
 def matrix_exponential(a: Any) -> Any:
     """Return the matrix exponentials, by scaling and squaring, in double precision."""
-    working = np.complex128 if np.iscomplexobj(a) else np.float64
-    result = _exponential(a.astype(working)) if a.size else a
+    result = _exponential(a.astype(_double(a))) if a.size else a
     return result.astype(a.dtype, copy=False)
 
 

@@ -116,8 +116,7 @@ def _check_system(name: str, a: Type, b: Type, left: bool) -> Any:
     if a.shape[-1] != (m if left else n):
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation {equation} "
-            f"({a.shape[-2]}x{a.shape[-1]} and {m}x{n})"
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({a.shape[-2]}x{a.shape[-1]} and {m}x{n})"
         )
     if a.dtype is not b.dtype:
         raise RuntimeError(

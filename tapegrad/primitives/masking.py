@@ -14,46 +14,11 @@ from ..tape.types import Shape, Type
 from . import batching, type_rules
 from .batching import grid
 from .declare import Sample, linear, other
-
-# How PyTorch calls the types in its overflow errors.
-_C_NAMES = {
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-}
-
-
-def _overflow(name: str) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {_C_NAMES[name]} without overflow")
-
-
-def check_number(value: Any, dtype: np.dtype[Any]) -> None:
-    """Raise PyTorch's error for a Python number too large for the dtype that it is written to."""
-    if isinstance(value, complex):
-        if dtype.kind != "c":
-            raise _overflow(dtype.name)
-    elif dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        least = -limits.max if dtype.kind == "u" else limits.min  # a negative number wraps
-        if value == value and not least <= value <= limits.max:
-            raise _overflow(dtype.name)
-    elif dtype.name == "float16" and abs(value) > 65504 and np.isfinite(value):
-        raise _overflow(dtype.name)
-    elif dtype.name == "float32" and abs(value) > np.finfo(np.float32).max and np.isfinite(value):
-        raise _overflow(dtype.name)
+from .positions import fill_value, overflow
 
 
 def _masked_fill(a: Any, mask: Any, value: Any) -> Any:
-    dtype = np.result_type(a)
-    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
-        check_number(value, dtype)
-    return np.where(mask, np.asarray(value).astype(dtype), a)
+    return np.where(mask, fill_value(value, a.dtype), a)
 
 
 def _masked_fill_type(a: Type, mask: Type, value: Type) -> Any:
@@ -65,7 +30,7 @@ def _masked_fill_type(a: Type, mask: Type, value: Type) -> Any:
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     if value.dtype.is_complex and not a.dtype.is_complex:
-        raise _overflow(a.dtype.name)
+        raise overflow(a.dtype.name)
     shape, strides = type_rules.broadcast("masked_fill", (a, mask))
     if shape == a.shape and type_rules.is_dense(a.shape, a.strides):
         strides = a.strides

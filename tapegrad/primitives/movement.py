@@ -18,6 +18,7 @@ from .complex_pairs import view_as_complex, view_as_real
 from .concatenation import concatenate
 from .declare import Primitive, Sample, linear, other
 from .diagonals import diagonal, diagonal_embed, pad_diagonal, tril, triu
+from .positions import fill_value
 from .sliding import fold, unfold
 from .update import apply_chain, apply_chain_to_array, update
 
@@ -375,7 +376,7 @@ select = linear(
 def _pad(a: Any, value: Any, low: Shape, high: Shape) -> Any:
     """Pad each axis before and after; negative padding crops."""
     shape = [length + before + after for length, before, after in zip(a.shape, low, high, strict=True)]
-    result = np.full(shape, value, a.dtype)
+    result = np.full(shape, fill_value(value, a.dtype))
     inside = tuple(slice(max(before, 0), length - max(after, 0)) for length, before, after in zip(shape, low, high, strict=True))
     kept = tuple(slice(max(-before, 0), n - max(-after, 0)) for n, before, after in zip(a.shape, low, high, strict=True))
     result[inside] = a[kept]

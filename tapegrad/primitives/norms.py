@@ -53,9 +53,7 @@ def _check_not_empty(a: Type, order: float, axes: tuple[int, ...]) -> None:
         what = f"the dimension {empty} because this dimension is empty and"
     else:
         return
-    raise RuntimeError(
-        f"linalg.vector_norm cannot compute the {order:g} norm on {what} the operation does not have an identity"
-    )
+    raise RuntimeError(f"linalg.vector_norm cannot compute the {order:g} norm on {what} the operation does not have an identity")
 
 
 def _slope(a: Any, norm: Any, order: float, axes: tuple[int, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""What the indexing primitives share in NumPy: range checks, meshes, and sums at repeated positions."""
+"""What the indexing primitives share in NumPy: range checks, meshes, sums at repeated positions, and numbers to fill with."""
 
 from __future__ import annotations
 
@@ -61,3 +61,44 @@ def add_rows(a: Any, index: Any, rows: Any) -> Any:
     result = np.array(a, order="C")
     result[touched] = result[touched].astype(wide) + sums
     return result
+
+
+# How PyTorch calls the types in its overflow errors.
+_C_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+def overflow(name: str) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {_C_NAMES[name]} without overflow")
+
+
+def check_number(value: Any, dtype: np.dtype[Any]) -> None:
+    """Raise PyTorch's error for a Python number too large for the dtype that it is written to."""
+    if isinstance(value, complex):
+        if dtype.kind != "c":
+            raise overflow(dtype.name)
+    elif dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        least = -limits.max if dtype.kind == "u" else limits.min  # a negative number wraps
+        if value == value and not least <= value <= limits.max:
+            raise overflow(dtype.name)
+    elif dtype.name == "float16" and abs(value) > 65504 and np.isfinite(value):
+        raise overflow(dtype.name)
+    elif dtype.name == "float32" and abs(value) > np.finfo(np.float32).max and np.isfinite(value):
+        raise overflow(dtype.name)
+
+
+def fill_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number, or an array of one, in a dtype; a Python number too large for it is PyTorch's error."""
+    if isinstance(value, int | float | complex) and not isinstance(value, np.generic):
+        check_number(value, dtype)
+    return np.asarray(value).astype(dtype, copy=False)

@@ -15,7 +15,7 @@ from . import batching
 from .batching import grid
 from .declare import Primitive, Sample, linear, other
 from .gathering import gather, scatter, scatter_add, with_axis
-from .positions import add_rows, check_range, first_outside
+from .positions import add_rows, check_range, fill_value, first_outside
 
 
 def _check_vector(message: str, index: Type, error: type[Exception] = IndexError) -> None:
@@ -251,7 +251,7 @@ def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
     outside = first_outside(index, -size, size)
     if outside is not None:
         raise IndexError(f"index {outside} is out of bounds for dimension {axis} with size {size}")
-    np.moveaxis(result, axis, 0)[index.reshape(-1)] = value
+    np.moveaxis(result, axis, 0)[index.reshape(-1)] = fill_value(value, result.dtype)
     return result.reshape(a.shape)
 
 

@@ -256,6 +256,10 @@ def _eigh_type(a: Type, uplo: str) -> Any:
     return (a.dtype.to_real(), a.shape[:-1]), (a.dtype, a.shape)
 
 
+def _eigh(a: Any, uplo: Any) -> Any:
+    return tuple(np.linalg.eigh(a, uplo))
+
+
 def _eigh_vjp(g: Any, r: Any) -> Any:
     (dw, dv), (w, v) = g, r
     inner = None if dw is None else diagonal_matrices(dw)
@@ -273,7 +277,7 @@ def _eigh_jvp(g: Any, r: Any) -> Any:
 
 def _torch_eigh(torch: Any, a: Any, uplo: str) -> Any:
     values, vectors = torch.linalg.eigh(torch_symmetric(a), UPLO=uplo)
-    return values, *_in_gauge(torch, a, (vectors,), lambda array: (np.linalg.eigh(array, uplo)[1],))
+    return values, *_in_gauge(torch, a, (vectors,), lambda array: (_eigh(array, uplo)[1],))
 
 
 def _symmetric(*shape: int) -> Any:
@@ -285,7 +289,7 @@ def _symmetric(*shape: int) -> Any:
 
 eigh = other(
     "eigh",
-    lambda a, uplo: tuple(np.linalg.eigh(a, uplo)),
+    _eigh,
     _eigh_type,
     vjp=_eigh_vjp,
     jvp=_eigh_jvp,

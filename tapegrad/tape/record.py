@@ -48,7 +48,7 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                     enter(operand)
                     entered = True
                 parts.append(operand._node)
-        if entered and not _all_in(operands, segment):
+        if entered and state.segment is not segment:
             continue  # an operand's value had to be computed, which sealed the segment
         parts.append(parameters)
         parts.append(name)
@@ -85,10 +85,6 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                 materialise(segment)
             return results
         _extend(segment, node, key)
-
-
-def _all_in(operands: tuple[Any, ...], segment: Segment) -> bool:
-    return state.segment is segment and all(operand.__class__ in NUMBERS or operand._segment is segment for operand in operands)
 
 
 def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:

@@ -8,6 +8,7 @@ import pytest
 import tapegrad
 from tapegrad import dtypes
 from tapegrad.primitives import indexing
+from tapegrad.primitives.declare import TABLE
 from tapegrad.tape.types import make_type, number_type
 from tests.primitives.test_movement import assert_like_torch, type_of
 
@@ -32,11 +33,15 @@ def raised_by(function):
 
 def ours(name, *operands, **parameters):
     """Run a primitive on arrays and numbers: its type rule, then its NumPy function."""
-    primitive = getattr(indexing, name)
+    primitive = TABLE[name]
     operands = [x.numpy() if isinstance(x, torch.Tensor) else x for x in operands]
     primitive.type_rule(*map(type_of, operands), **parameters)
     with np.errstate(all="ignore"):
         return primitive.numpy(*operands, **parameters)
+
+
+def pad(tensor, value):
+    return torch.nn.functional.pad(tensor, (0, 0, 1, 0), value=value)
 
 
 x = torch.arange(12.0).reshape(3, 4)
@@ -120,6 +125,9 @@ ERRORS = [
     (lambda: ours("masked_fill", x, x > 5, v), lambda: x.masked_fill(x > 5, v)),
     (lambda: ours("masked_fill", x.byte(), x > 5, 300), lambda: x.byte().masked_fill(x > 5, 300)),
     (lambda: ours("masked_fill", x.half(), x > 5, 1e6), lambda: x.half().masked_fill(x > 5, 1e6)),
+    (lambda: ours("index_fill", x.byte(), I(1), 300, axis=0), lambda: x.byte().index_fill(0, I(1), 300)),
+    (lambda: ours("scatter", x.byte(), I(1)[None], 300, axis=0), lambda: x.byte().scatter(0, I(1)[None], 300)),
+    (lambda: ours("pad", x.byte(), 300, low=(1, 0), high=(0, 0)), lambda: pad(x.byte(), 300)),
     (lambda: ours("masked_scatter", x, x > 5, v), lambda: x.masked_scatter(x > 5, v)),
     (lambda: ours("masked_scatter", x, x > 5, x.double()), lambda: x.masked_scatter(x > 5, x.double())),
     (lambda: ours("masked_scatter", x, x.long(), x), lambda: x.masked_scatter(x.long(), x)),
@@ -139,6 +147,11 @@ def test_bool_and_integer_tensors_are_written_as_they_are_in_torch():
         np.testing.assert_array_equal(
             ours("index_fill", x.long(), I(1), value, axis=0), x.long().index_fill(0, I(1), value).numpy()
         )
+    byte = x.byte()
+    np.testing.assert_array_equal(ours("masked_fill", byte, x > 5, -1), byte.masked_fill(x > 5, -1).numpy())
+    np.testing.assert_array_equal(ours("index_fill", byte, I(1), -1, axis=0), byte.index_fill(0, I(1), -1).numpy())
+    np.testing.assert_array_equal(ours("scatter", byte, I(1)[None], -1, axis=0), byte.scatter(0, I(1)[None], -1).numpy())
+    np.testing.assert_array_equal(ours("pad", byte, -1, low=(1, 0), high=(0, 0)), pad(byte, -1).numpy())
 
 
 def test_integer_mean_rounds_down():

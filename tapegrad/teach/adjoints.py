@@ -1,0 +1,87 @@
+"""The adjoints of every value in a history, computed beside the tape.
+
+The segments are copied, every value that is known among their residuals, and the reverse sweep runs over the copies.
+So what the user's tape has recorded, kept and released stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..autograd.backward import grad
+from ..tape.constants import zeros_of
+from ..tape.record import read
+from ..tape.segment import Segment, state
+from ..tape.trace import LEAF, SEALED
+from ..tensor import Tensor
+from .history import History, Line, Stretch
+
+
+def adjoints_of(history: History, cotangent: Tensor | None) -> dict[Line, Any]:
+    """Return the adjoint of each line that has one, as an array; none where a value that is needed is not known.
+
+    The sweep starts at the last line, with this cotangent (None: one, for a real value of one element).
+    """
+    lines = list(history.values())
+    root = lines[-1].type
+    if not root.requires_grad or (cotangent is None and (root.numel != 1 or root.dtype.is_complex)):
+        return {}
+    if any(slot not in stretch.known for stretch in history.stretches for node in stretch.shown() for slot in node.saved):
+        return {}
+    copies = _copies(history.stretches)
+    places = [(line, _stand_in(copies, *place)) for line in lines if line.type.requires_grad for place in line.places]
+    with _another_tape():
+        gradients = grad(places[-1][1], [tensor for _, tensor in places], cotangent, retain_graph=True, allow_unused=True)
+        found: dict[Line, Any] = {}
+        for (line, _), gradient in zip(places, gradients, strict=True):
+            if gradient is not None:
+                found[line] = np.add(found[line], read(gradient)) if line in found else read(gradient)
+    return found
+
+
+def _copies(stretches: list[Stretch]) -> dict[Segment, Segment]:
+    """Return a sealed copy of each segment, which has all that is known as its residuals, and leaves of its own."""
+    copies: dict[Segment, Segment] = {}
+    for stretch in stretches:
+        copy = copies[stretch.segment] = Segment(SEALED)
+        copy.serial = stretch.segment.serial
+        copy.trace = stretch.path[-1]
+        copy.residuals = stretch.known
+        for node in stretch.shown():
+            if node.primitive is LEAF:
+                copy.leaves[node.slot] = _leaf(node.type)
+            elif node.slot in stretch.origins:
+                origin = stretch.origins[node.slot]
+                copy.origins[node.slot] = (copies[origin[0]], origin[1]) if isinstance(origin, tuple) else _leaf(node.type)
+    return copies
+
+
+def _leaf(type_: Any) -> Tensor:
+    leaf: Tensor = zeros_of(type_)
+    return leaf.requires_grad_()
+
+
+def _stand_in(copies: dict[Segment, Segment], stretch: Stretch, output: Any) -> Tensor:
+    """Return a tensor at this place in the copies; its value does not matter."""
+    copy = copies[stretch.segment]
+    if output.slot in copy.leaves:
+        return copy.leaves[output.slot]  # type: ignore[no-any-return]
+    tensor = _leaf(output.type)
+    tensor._home = copy
+    tensor._home_slot = output.slot
+    return tensor
+
+
+@contextmanager
+def _another_tape() -> Iterator[None]:
+    """Let this thread record on another segment, and come back to its own."""
+    own = state.segment
+    state.segment = Segment(SEALED)
+    try:
+        yield
+    finally:
+        state.segment = own
