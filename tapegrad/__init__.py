@@ -43,6 +43,8 @@ from .functions.shapes import *
 from .functions.joining import *
 from .functions.gathering import *
 from .functions.masking import *
+from .functions.sorting import *
+from .functions.searching import *
 from .functions.splitting import *
 from .functions.arranging import *
 from .functions.matrices import *

@@ -93,11 +93,15 @@ def run(library: Any, first: list[Statement], statements: list[Statement]) -> li
     """Run the statements of a session from seed 0, after the file's first ones, and return what each prints."""
     names: dict[str, Any] = {"torch": library, "np": np, "__name__": "session"}
     library.manual_seed(0)
-    for statement in first:
-        text = _run_one(library, statement.source, names)
-        if text:
-            raise ValueError(f"a file's first statements print nothing, but this does:\n{statement.text(text)}")
-    return [_run_one(library, statement.source, names) for statement in statements]
+    try:
+        for statement in first:
+            text = _run_one(library, statement.source, names)
+            if text:
+                raise ValueError(f"a file's first statements print nothing, but this does:\n{statement.text(text)}")
+        return [_run_one(library, statement.source, names) for statement in statements]
+    finally:
+        library.set_grad_enabled(True)
+        library.set_default_dtype(library.float32)
 
 
 def _run_one(library: Any, source: str, names: dict[str, Any]) -> str:

@@ -27,6 +27,8 @@ FAMILIES = (
     "indexing",
     "gathering",
     "masking",
+    "sorting",
+    "searching",
     "sampling",
     "sampling_in_place",
     "legacy",

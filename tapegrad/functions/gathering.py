@@ -12,11 +12,13 @@ from .. import dtypes
 from ..primitives import gathering as rows
 from ..primitives import row_indexing
 from ..primitives.batching import expanded
+from ..primitives.casting import cast
 from ..primitives.indexing import index as index_row
 from ..primitives.indexing import index_put as index_put_row
 from ..primitives.movement import reshape
 from ..primitives.positions import check_range, first_outside
 from ..primitives.scatter_reduction import scatter_reduce as scatter_reduce_row
+from ..primitives.selection import where
 from ..primitives.type_rules import broadcast_shapes, normalise_axis
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
@@ -44,10 +46,18 @@ def _check_known(positions: Any, axis: int, size: int, error: type[Exception] = 
 
 
 def _axis_and_size(name: str, input: Any, dim: int, positions: Any) -> tuple[int, int]:
+    """Return the normalised axis that is indexed, and its length."""
     shape = require_tensor(name, input)._node.type.shape
     require_tensor(name, positions, "index", 3)
     axis = normalise_axis(dim, len(shape))
     return axis, shape[axis] if shape else 1
+
+
+def _index_from(positions: Any) -> Any:
+    """Return an index; one without elements may be of any dtype."""
+    if 0 in positions.shape and positions.dtype not in (dtypes.int32, dtypes.int64):
+        return cast(positions, dtype=dtypes.int64)
+    return positions
 
 
 # One index for each element
@@ -63,7 +73,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
             [4, 3]])
     """
     axis, size = _axis_and_size("gather", input, dim, index)
-    result = record(rows.gather, (input, index), (axis,))
+    result = record(rows.gather, (input, _index_from(index)), (axis,))
     _check_known(index, axis, size)
     return result
 
@@ -87,7 +97,9 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     first[axis] = second[axis] = 1
     shape = broadcast_shapes("take_along_dim", tuple(first), tuple(second))
     before, after = shape[:axis], shape[axis + 1 :]
-    input = expanded(input, (*before, input.shape[axis], *after))
+    size = input.shape[axis]
+    indices = where(indices < 0, indices + size, indices)
+    input = expanded(input, (*before, size, *after))
     return gather(input, axis, expanded(indices, (*before, indices.shape[axis], *after)))
 
 
@@ -102,6 +114,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     tensor([2., 0., 1.])
     """
     axis, size = _axis_and_size("scatter", input, dim, index)
+    index = _index_from(index)
     source = operand("scatter", src if value is None else value, "src", 4)
     if reduce is not None:
         result = _scatter_reducing(input, axis, index, source, reduce)
@@ -134,6 +147,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     tensor([0., 3.])
     """
     axis, size = _axis_and_size("scatter_add", input, dim, index)
+    index = _index_from(index)
     result = record(rows.scatter_add, (input, index, require_tensor("scatter_add", src, "src", 4)), (axis,))
     _check_known(index, axis, size)
     return result

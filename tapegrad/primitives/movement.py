@@ -376,9 +376,13 @@ select = linear(
 def _pad(a: Any, value: Any, low: Shape, high: Shape) -> Any:
     """Pad each axis before and after; negative padding crops."""
     shape = [length + before + after for length, before, after in zip(a.shape, low, high, strict=True)]
+    kept = tuple(slice(max(-before, 0), n - max(-after, 0)) for n, before, after in zip(a.shape, low, high, strict=True))
+    if not any(length > 0 for length in (*low, *high)):
+        return a[kept]
+    if isinstance(value, int):
+        value = float(value)  # as PyTorch takes it, with its limits
     result = np.full(shape, fill_value(value, a.dtype))
     inside = tuple(slice(max(before, 0), length - max(after, 0)) for length, before, after in zip(shape, low, high, strict=True))
-    kept = tuple(slice(max(-before, 0), n - max(-after, 0)) for n, before, after in zip(a.shape, low, high, strict=True))
     result[inside] = a[kept]
     return result
 

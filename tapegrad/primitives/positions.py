@@ -78,22 +78,22 @@ _C_NAMES = {
 
 
 def overflow(name: str) -> RuntimeError:
+    """Return PyTorch's error for a number that the dtype of this name cannot hold."""
     return RuntimeError(f"value cannot be converted to type {_C_NAMES[name]} without overflow")
 
 
 def check_number(value: Any, dtype: np.dtype[Any]) -> None:
-    """Raise PyTorch's error for a Python number too large for the dtype that it is written to."""
+    """Raise PyTorch's error for a Python number that the dtype it is written to cannot hold."""
     if isinstance(value, complex):
-        if dtype.kind != "c":
-            raise overflow(dtype.name)
+        outside = dtype.kind != "c"
     elif dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        least = -limits.max if dtype.kind == "u" else limits.min  # a negative number wraps
-        if value == value and not least <= value <= limits.max:
-            raise overflow(dtype.name)
-    elif dtype.name == "float16" and abs(value) > 65504 and np.isfinite(value):
-        raise overflow(dtype.name)
-    elif dtype.name == "float32" and abs(value) > np.finfo(np.float32).max and np.isfinite(value):
+        wraps = dtype.kind == "u" and isinstance(value, int)  # a negative integer does
+        outside = not (-limits.max if wraps else limits.min) <= value <= limits.max
+    else:
+        largest = {"float16": 65504.0, "float32": float(np.finfo(np.float32).max)}.get(dtype.name, np.inf)
+        outside = largest < abs(value) < np.inf
+    if outside:
         raise overflow(dtype.name)
 
 

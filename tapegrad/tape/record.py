@@ -87,16 +87,24 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
         _extend(segment, node, key)
 
 
+# A program that leaves a path it has followed for so many records is taken for another program: it gets a segment of
+# its own, from the root on, where it is soon recognised. What leaves the path there again is a branch, and grows there.
+_KNOWN_PATH = 64
+_DEPARTURES = 2
+
+
 def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
-    """Make the missing child of the trie, or a new segment where this one is full."""
+    """Make the missing child of the trie, or a new segment where this one is full or another program begins."""
     if node is SEALED:
         return
-    if node.is_full:
+    known = node.length - segment.grown_at
+    if node.is_full or (known >= _KNOWN_PATH and node.departures < _DEPARTURES):
         from .materialise import materialise
 
+        node.departures += 1
         materialise(segment)
         return
-    grow(node, key)
+    segment.grown_at = grow(node, key).length
 
 
 def wrap(array: Any, type_: Any) -> Any:

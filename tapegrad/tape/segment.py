@@ -27,6 +27,7 @@ class Segment:
         "node",
         "values",
         "imports",
+        "grown_at",
         "recognises",
         "urgent",
         "shared",
@@ -49,6 +50,7 @@ class Segment:
         self.node = node
         self.values: list[Any] = []
         self.imports: list[Any] = []
+        self.grown_at = 0  # how long the path was when it was last extended
         self.recognises = not node.root.eager
         self.urgent = node.root.eager
         self.shared: list[Any] = []

@@ -66,6 +66,7 @@ class Node:
         "used",
         "plans",
         "sweeps",
+        "departures",
     )
 
     parent: Node | None
@@ -104,6 +105,7 @@ class Node:
         self.used = 0
         self.plans = None
         self.sweeps = None
+        self.departures = 0
         if parent is not None:
             self.next_slot = self.slot = parent.next_slot
             self.grad_enabled = parent.grad_enabled
@@ -221,7 +223,6 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node = Node(parent, key)
     node.primitive = primitive
     node.name = name
-    node.parameters = dict(zip(primitive.parameters, values, strict=True))
     slot = parent.next_slot
     resolved: list[Any] = []
     for operand in operands:
@@ -230,25 +231,16 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
             slot += 1
         resolved.append(operand)
     node.operands = tuple(resolved)
-    types = tuple([operand.type for operand in resolved])
-    ruled = primitive.type_rule(*types, **node.parameters)
-    differentiable = parent.grad_enabled and primitive.differentiable and any(t.requires_grad for t in types)
-    only_numbers = all(t.is_number for t in types)
-    results = tuple(
-        [
-            _result_type(primitive, rule, differentiable, only_numbers, parent.inference)
-            for rule in (ruled if primitive.results > 1 else (ruled,))
-        ]
-    )
+    kind = kind_of(primitive, tuple([operand.type for operand in resolved]), values, parent.grad_enabled, parent.inference)
     node.slot = slot
-    node.type = results[0]
-    node.outputs = (node,) if primitive.results == 1 else tuple([Output(node, slot + i, t) for i, t in enumerate(results)])
-    node.next_slot = slot + len(results)
-    node.nbytes += sum([t.nbytes for t in results])
-    if differentiable:
-        node.saved = _saved_slots(node)
-        node.releases = bool(node.saved) and not _saves_only_positions(node)
-    node.run = prepare(primitive, types, results, node.parameters)
+    node.type = kind.results[0]
+    node.outputs = (node,) if primitive.results == 1 else tuple([Output(node, slot + i, t) for i, t in enumerate(kind.results)])
+    node.next_slot = slot + primitive.results
+    node.nbytes += kind.nbytes
+    node.parameters = kind.parameters
+    node.run = kind.run
+    node.saved = tuple([resolved[place].slot if place >= 0 else slot + ~place for place in kind.saved])
+    node.releases = kind.releases
     if not values and name is None and len(operands) <= 2:
         node.first = operands[0]
         node.second = operands[1] if len(operands) == 2 else None
@@ -257,47 +249,74 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     return node
 
 
-def _result_type(
-    primitive: Any, rule: tuple[Any, ...], differentiable: bool, only_numbers: bool, inference: bool
-) -> Type:
+class Kind:
+    """What is the same for all records of a primitive with these operand types and parameters.
+
+    ``saved`` are the places of the values that the reverse sweep reads: operands from 0 up, results from -1 down.
+    ``releases``: whether replaying the record gives residuals back.
+    """
+
+    __slots__ = ("parameters", "results", "nbytes", "run", "saved", "releases")
+
+    def __init__(self, primitive: Any, types: tuple[Type, ...], values: tuple[Any, ...], modes: tuple[bool, bool]) -> None:
+        grad_enabled, inference = modes
+        self.parameters = dict(zip(primitive.parameters, values, strict=True))
+        ruled = primitive.type_rule(*types, **self.parameters)
+        differentiable = grad_enabled and primitive.differentiable and any([t.requires_grad for t in types])
+        number = all([t.is_number for t in types])
+        self.results = tuple(
+            [_result_type(rule, differentiable, number, inference) for rule in (ruled if primitive.results > 1 else (ruled,))]
+        )
+        self.nbytes = sum([t.nbytes for t in self.results])
+        self.run = prepare(primitive, types, self.results, self.parameters)
+        self.saved = _saved_places(primitive, types) if differentiable else ()
+        # Numbers that a linear record keeps, such as where a slice starts, are like a shape: never released.
+        only_positions = bool(primitive.linear_in) and all([place >= 0 and types[place].is_number for place in self.saved])
+        self.releases = bool(self.saved) and not only_positions
+
+
+_kinds: dict[Any, Kind] = {}
+_KINDS_LIMIT = 50_000
+
+
+def kind_of(primitive: Any, types: tuple[Type, ...], values: tuple[Any, ...], grad_enabled: bool, inference: bool) -> Kind:
+    """Return the kind of a record; made when first met, which raises what its type rule raises."""
+    key = (primitive, types, values, grad_enabled, inference, dtypes.get_default_dtype())
+    found = _kinds.get(key)
+    if found is None:
+        if len(_kinds) >= _KINDS_LIMIT:
+            _kinds.clear()
+        found = _kinds[key] = Kind(primitive, types, values, (grad_enabled, inference))
+    return found
+
+
+def _result_type(rule: tuple[Any, ...], differentiable: bool, number: bool, inference: bool) -> Type:
     dtype, shape = rule[:2]
     strides = rule[2] if len(rule) > 2 else None
     requires_grad = differentiable and dtype.category >= dtypes.FLOAT
-    return make_type(dtype, shape, strides, requires_grad, only_numbers and not shape, inference)
+    return make_type(dtype, shape, strides, requires_grad, number and not shape, inference)
 
 
-def _saved_slots(node: Node) -> tuple[int, ...]:
-    """Return the slots whose values the reverse sweep of this record reads, by the names of its rules' arguments."""
-    primitive = node.primitive
+def _saved_places(primitive: Any, types: tuple[Type, ...]) -> tuple[int, ...]:
+    """Return the places of the values that the reverse sweep of such a record reads, by the names of its rules' arguments."""
     if primitive.vjp is not None:
         rules = [primitive.vjp]
     else:
-        rules = [
-            rule
-            for rule, operand in zip(primitive.derivatives, node.operands, strict=True)
-            if rule is not None and operand.type.requires_grad
-        ]
+        rules = [rule for rule, t in zip(primitive.derivatives, types, strict=True) if rule is not None and t.requires_grad]
     saved: dict[int, None] = {}
     for rule in rules:
-        places = range(len(node.operands)) if rule.saves_all else rule.saved_operands
-        saved.update((node.operands[place].slot, None) for place in places)
+        saved.update(dict.fromkeys(range(len(types)) if rule.saves_all else rule.saved_operands))
         if rule.saves_constants:
-            saved.update((operand.slot, None) for operand in node.operands if operand.type.is_constant)
+            saved.update(dict.fromkeys([place for place, t in enumerate(types) if t.is_constant]))
         if rule.saves_result:
-            saved.update((output.slot, None) for output in node.outputs)
-    if any(node.operands[i].type.is_inference for i in range(len(node.operands)) if node.operands[i].slot in saved):
+            saved.update(dict.fromkeys([~place for place in range(primitive.results)]))
+    if any([place >= 0 and types[place].is_inference for place in saved]):
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
             "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
             "`torch.no_grad()` instead of `torch.inference_mode()`."
         )
     return tuple(saved)
-
-
-def _saves_only_positions(node: Node) -> bool:
-    """Whether all that a linear record keeps is numbers, such as where a slice starts: like a shape, it is never released."""
-    numbers = {operand.slot for operand in node.operands if operand.type.is_number}
-    return bool(node.primitive.linear_in) and numbers.issuperset(node.saved)
 
 
 def path_to(node: Node) -> list[Node]:

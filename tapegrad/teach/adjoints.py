@@ -17,6 +17,7 @@ from ..tape.constants import zeros_of
 from ..tape.record import read
 from ..tape.segment import Segment, state
 from ..tape.trace import LEAF, SEALED
+from ..tape.types import Type
 from ..tensor import Tensor
 from .history import History, Line, Stretch
 
@@ -24,23 +25,27 @@ from .history import History, Line, Stretch
 def adjoints_of(history: History, cotangent: Tensor | None) -> dict[Line, Any]:
     """Return the adjoint of each line that has one, as an array; none where a value that is needed is not known.
 
-    The sweep starts at the last line, with this cotangent (None: one, for a real value of one element).
+    The sweep starts at the root, with this cotangent (None: one, for a real value of one element).
     """
-    lines = list(history.values())
-    root = lines[-1].type
-    if not root.requires_grad or (cotangent is None and (root.numel != 1 or root.dtype.is_complex)):
+    if history.root is None or not can_start(history.root.type, cotangent):
         return {}
     if any(slot not in stretch.known for stretch in history.stretches for node in stretch.shown() for slot in node.saved):
         return {}
     copies = _copies(history.stretches)
-    places = [(line, _stand_in(copies, *place)) for line in lines if line.type.requires_grad for place in line.places]
+    places = [(line, _stand_in(copies, *place)) for line in history.values() if line.type.requires_grad for place in line.places]
     with _another_tape():
-        gradients = grad(places[-1][1], [tensor for _, tensor in places], cotangent, retain_graph=True, allow_unused=True)
+        root = _stand_in(copies, *history.root.places[0])
+        gradients = grad(root, [tensor for _, tensor in places], cotangent, retain_graph=True, allow_unused=True)
         found: dict[Line, Any] = {}
         for (line, _), gradient in zip(places, gradients, strict=True):
             if gradient is not None:
                 found[line] = np.add(found[line], read(gradient)) if line in found else read(gradient)
     return found
+
+
+def can_start(type_: Type, cotangent: Tensor | None) -> bool:
+    """Whether a reverse sweep can start at a value of this type with this cotangent."""
+    return type_.requires_grad and (cotangent is not None or (type_.numel == 1 and not type_.dtype.is_complex))
 
 
 def _copies(stretches: list[Stretch]) -> dict[Segment, Segment]:

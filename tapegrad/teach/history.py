@@ -29,9 +29,8 @@ class Stretch:
 
     def __init__(self, segment: Segment) -> None:
         with segment.lock:
-            trace, values = segment.detached or (segment.node, segment.values)
-            if trace is SEALED:
-                trace, values = segment.trace, []
+            node, values = segment.detached or (segment.node, segment.values)
+            trace = segment.trace if node is SEALED else node
             self.path = [] if trace is None else path_to(trace)
             self.known = dict(segment.residuals)
             self.known.update((slot, value) for slot, value in enumerate(values) if _is_value(value))
@@ -56,11 +55,24 @@ class Stretch:
         leaf = self.leaves.get(node.slot) if node.primitive is LEAF else self.origins.get(node.slot)
         return None if isinstance(leaf, tuple) else leaf
 
+    def _sources(self) -> list[Node]:
+        """Return the records that the values shown follow from: more than those shown, where a leaf was updated in place."""
+        wanted = set(self.needed)
+        records = []
+        for node in reversed(self.path):
+            if node.primitive is LEAF and node in wanted:
+                wanted.add(node.key[1])
+            elif node.operands and any(output in wanted for output in node.outputs):
+                wanted.update(node.operands)
+                records.append(node)
+        records.reverse()
+        return records
+
     def recompute(self) -> dict[int, BaseException]:
         """Complete ``known`` with what follows from it, record by record; return the errors that came up, by slot."""
         errors: dict[int, BaseException] = {}
         with np.errstate(all="ignore"):
-            for node in self.shown():
+            for node in self._sources():
                 slots = [output.slot for output in node.outputs]
                 if all(slot in self.known for slot in slots) or any(o.slot not in self.known for o in node.operands):
                     continue
@@ -96,26 +108,28 @@ class History:
     """The lines of a tensor's history, the oldest first; without a tensor, those of the thread's open segment."""
 
     def __init__(self, tensor: Tensor | None) -> None:
-        self.stretches = [_open_stretch()] if tensor is None else _stretches_of(tensor)
+        self.stretches = _open_stretch() if tensor is None else _stretches_of(tensor)
         self.lines: list[Line | Node] = []  # a node is a mark that has no value
         self.line_of: dict[tuple[Segment, Any], Line] = {}
         for stretch in self.stretches:
-            _look_at_leaves(stretch)
+            self._look_elsewhere(stretch)
             errors = stretch.recompute()
             for node in stretch.shown():
                 self._add(stretch, node, errors)
         for stretch in self.stretches:
             self._note_kept(stretch)
+        self.root = None if tensor is None or not self.stretches else self.line_of[_place_of(tensor, self.stretches[-1])]
 
     def values(self) -> Iterator[Line]:
         """Yield the lines that are values."""
         return (line for line in self.lines if isinstance(line, Line))
 
     def _add(self, stretch: Stretch, node: Node, errors: dict[int, BaseException]) -> None:
-        origin = stretch.origins.get(node.slot) if node.primitive is IMPORT else None
-        if isinstance(origin, tuple):
-            older = next(other for other in self.stretches if other.segment is origin[0])
-            self.line_of[stretch.segment, node] = self.line_of[origin[0], older.result_at(origin[1])]
+        older = self._older(stretch, node)
+        if older is not None:
+            line = self.line_of[stretch.segment, node] = self.line_of[older[0].segment, older[1]]
+            if line.value is None:
+                line.value = stretch.known.get(node.slot)
             return
         if node.primitive is GRAD_MODE:
             self.lines.append(node)
@@ -125,12 +139,36 @@ class History:
             line.value = stretch.known.get(output.slot)
             line.error = errors.get(node.slot)
             line.operands = [self._operand(stretch, operand) for operand in node.operands]
+            if node.primitive is LEAF and (stretch.segment, node.key[1]) in self.line_of:
+                line.operands = [self.line_of[stretch.segment, node.key[1]]]
             same = self._same_import(line) if node.primitive is IMPORT else None
             if same is None:
                 self.lines.append(line)
             else:
                 same.places.append((stretch, output))
             self.line_of[stretch.segment, output] = same or line
+
+    def _older(self, stretch: Stretch, node: Node) -> tuple[Stretch, Any] | None:
+        """Return the older stretch, and the result there, that an import brings in; None for any other node."""
+        origin = stretch.origins.get(node.slot) if node.primitive is IMPORT else None
+        if not isinstance(origin, tuple):
+            return None
+        older = next((other for other in self.stretches if other.segment is origin[0]), None)
+        return None if older is None else (older, older.result_at(origin[1]))
+
+    def _look_elsewhere(self, stretch: Stretch) -> None:
+        """Look for values that a segment brought in but did not keep: in older segments, and in the leaves.
+
+        A leaf has the value that it had if it was never modified in place.
+        """
+        for node in stretch.shown():
+            if node.primitive is not IMPORT or node.slot in stretch.known:
+                continue
+            older, leaf = self._older(stretch, node), stretch.leaf_of(node)
+            if older is not None and older[1].slot in older[0].known:
+                stretch.known[node.slot] = older[0].known[older[1].slot]
+            elif leaf is not None and is_concrete(leaf) and leaf._version_count == 0 and not leaf._is_shared:
+                stretch.known[node.slot] = leaf._array
 
     def _operand(self, stretch: Stretch, operand: Any) -> Any:
         if operand.node is not None:
@@ -164,13 +202,15 @@ class History:
                         line.kept = "released"
 
 
-def _open_stretch() -> Stretch:
-    """Return the whole of the thread's open segment."""
+def _open_stretch() -> list[Stretch]:
+    """Return the whole of the thread's open segment; none if it has not begun."""
+    if state.segment.node is SEALED:
+        return []
     stretch = Stretch(state.segment)
     for node in stretch.path:
         stretch.needed.update(node.outputs or (node,))
         stretch.needed.update(operand for operand in node.operands if operand.node is not None)
-    return stretch
+    return [stretch]
 
 
 def _stretches_of(tensor: Tensor) -> list[Stretch]:
@@ -188,12 +228,9 @@ def _stretches_of(tensor: Tensor) -> list[Stretch]:
         return stretches[segment]
 
     newest = stretch_of(segment)
-    if is_concrete(tensor):
-        newest.needed.add(newest.result_at(slot))
-        if _is_value(tensor._array):
-            newest.known[slot] = tensor._array
-    else:
-        newest.needed.add(tensor._node)
+    newest.needed.add(_place_of(tensor, newest)[1])
+    if is_concrete(tensor) and _is_value(tensor._array):
+        newest.known[slot] = tensor._array
     order = []
     while queue:
         stretch = stretches[heapq.heappop(queue)[2]]
@@ -210,11 +247,6 @@ def _stretches_of(tensor: Tensor) -> list[Stretch]:
     return order
 
 
-def _look_at_leaves(stretch: Stretch) -> None:
-    """Take the value of a leaf that the segment did not keep from the leaf itself, if it was never modified in place."""
-    for node in stretch.shown():
-        if node.primitive is not IMPORT or node.slot in stretch.known:
-            continue
-        leaf = stretch.leaf_of(node)
-        if leaf is not None and is_concrete(leaf) and leaf._version_count == 0 and not leaf._is_shared:
-            stretch.known[node.slot] = leaf._array
+def _place_of(tensor: Tensor, stretch: Stretch) -> tuple[Segment, Any]:
+    """Return where on this stretch a tensor is."""
+    return stretch.segment, stretch.result_at(tensor._home_slot) if is_concrete(tensor) else tensor._node
