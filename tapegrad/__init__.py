@@ -45,6 +45,8 @@ from .functions.gathering import *
 from .functions.masking import *
 from .functions.sorting import *
 from .functions.searching import *
+from .functions.norms import *
+from .functions.cumulative import *
 from .functions.splitting import *
 from .functions.arranging import *
 from .functions.matrices import *

@@ -29,6 +29,8 @@ FAMILIES = (
     "masking",
     "sorting",
     "searching",
+    "norms",
+    "cumulative",
     "sampling",
     "sampling_in_place",
     "legacy",

@@ -73,7 +73,10 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
             [4, 3]])
     """
     axis, size = _axis_and_size("gather", input, dim, index)
-    result = record(rows.gather, (input, _index_from(index)), (axis,))
+    if 0 in index.shape:  # then it may have any dtype and number of dimensions
+        nothing = record(rows.gather, (reshape(input, shape=(input.numel(),)), reshape(_index_from(index), shape=(0,))), (0,))
+        return record(reshape, (nothing,), (tuple(index.shape),), "GatherBackward0")
+    result = record(rows.gather, (input, index), (axis,))
     _check_known(index, axis, size)
     return result
 

@@ -30,7 +30,7 @@ def _moments(name: str, input: Any, dim: Any, keepdim: bool, correction: float) 
     """Return the variance and the mean, of 2-byte floats in float32."""
     type_ = require_tensor(name, input)._node.type
     if type_.dtype.category < dtypes.FLOAT:
-        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     axes = normalise_axes(dim, type_.ndim)
     count = product_of([type_.shape[axis] for axis in axes])
     if type_.dtype.itemsize == 2:

@@ -150,35 +150,34 @@ def make_leaf(tensor: Any) -> None:
 def _make_stale(view: Any) -> None:
     if view._node.type.requires_grad and view.is_leaf:
         view._is_leaf_view = True
-    _forget_pending(view)
-    if is_concrete(view):
-        del view._array
+    segment, node, has_array = view._segment, view._node, is_concrete(view)
     view._is_stale = True
     view._segment = None
     view._home = None
-    view._node = view._node.type
+    view._node = node.type
+    if has_array:
+        del view._array
+    elif segment is not None:
+        _forget_pending(view, segment, node)
 
 
-def _forget_pending(tensor: Any) -> None:
-    """Take the tensor out of its open segment, which need not compute its old value for it."""
-    segment = tensor._segment
-    if segment is None or is_concrete(tensor):
-        return
+def _forget_pending(tensor: Any, segment: Any, node: Any) -> None:
+    """Take the tensor out of a segment it was pending on, which need not compute its old value for it."""
     with segment.lock:
-        slot = tensor._node.slot
         values = segment.values if segment.detached is None else segment.detached[1]
-        if slot < len(values) and values[slot] is tensor:
+        slot = node.slot
+        if slot < len(values) and values[slot] is tensor and tensor._node is not node:
             values[slot] = None
 
 
 def take_place(tensor: Any, result: Any) -> None:
     """Let `tensor` stand where `result` stands: the same slot or value, and history."""
-    if tensor._segment is not None:
-        _forget_pending(tensor)
+    old_segment, old_node = (None, None) if is_concrete(tensor) else (tensor._segment, tensor._node)
     segment = result._segment
     if segment is None:
         _take_value(tensor, result)
     else:
+        has_array = is_concrete(tensor)
         with segment.lock:
             if is_concrete(result):
                 _take_value(tensor, result)
@@ -187,12 +186,14 @@ def take_place(tensor: Any, result: Any) -> None:
                 slot = result._node.slot
                 if slot < len(values) and values[slot] is result:
                     values[slot] = tensor
-                if is_concrete(tensor):
+                if has_array:
                     del tensor._array
                 tensor._segment = segment
                 tensor._node = result._node
                 if tensor._home is not None:
                     tensor._home = None
+    if old_segment is not None:
+        _forget_pending(tensor, old_segment, old_node)
     if tensor._retains_grad:
         tensor.retain_grad()
 

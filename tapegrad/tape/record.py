@@ -88,8 +88,9 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
 
 
 # A program that leaves a path it has followed for so many records is taken for another program: it gets a segment of
-# its own, from the root on, where it is soon recognised. What leaves the path there again is a branch, and grows there.
-_KNOWN_PATH = 64
+# its own, from the root on, where it is soon recognised. What leaves a shorter path there again is a branch, and grows.
+_KNOWN_PATH = 16
+_LONG_PATH = 1024
 _DEPARTURES = 2
 
 
@@ -98,7 +99,7 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
     if node is SEALED:
         return
     known = node.length - segment.grown_at
-    if node.is_full or (known >= _KNOWN_PATH and node.departures < _DEPARTURES):
+    if node.is_full or known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES):
         from .materialise import materialise
 
         node.departures += 1

@@ -229,6 +229,10 @@ def handle_for(segment: Segment, output: Any, connected: bool) -> Any:
         handle = new_tensor()
         handle._segment = segment
         handle._node = output
+        if output.node is output and output.primitive is IMPORT:  # it is there, also when the segment ends during the sweep
+            handle._array = value
+            if output.type.requires_grad:
+                handle._home, handle._home_slot = segment, output.slot
         return handle
     value = segment.residuals[output.slot]
     handle = Tensor._wrap(value, output.type.replace(requires_grad=connected and output.type.requires_grad))

@@ -18,6 +18,7 @@ NUMBERS = frozenset((bool, int, float, complex))
 NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
 PENDING_BYTES_LIMIT = 2 << 30
+_IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
 
 
 class Output:
@@ -213,7 +214,7 @@ def _import_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node.primitive, node.first = key
     node.type = key[1]
     node.next_slot += 1
-    node.nbytes += node.type.nbytes
+    node.nbytes += _IMPORT_WEIGHT * node.type.nbytes
     node.outputs = (node,)
     return node
 

@@ -104,6 +104,15 @@ class Line:
         self.leaf = stretch.leaf_of(node) if node.primitive in (IMPORT, LEAF) else None
 
 
+def _same(first: Line, second: Line) -> bool:
+    """Whether two imports are of one value: of the same array, or of the same leaf with nothing known to the contrary."""
+    if first.leaf is not second.leaf:
+        return False
+    if first.value is None or second.value is None:
+        return first.leaf is not None
+    return first.value is second.value or (first.leaf is not None and np.array_equal(first.value, second.value))
+
+
 class History:
     """The lines of a tensor's history, the oldest first; without a tensor, those of the thread's open segment."""
 
@@ -177,19 +186,12 @@ class History:
 
     def _same_import(self, line: Line) -> Line | None:
         """Return the line of the same outside value: several segments may have brought it in."""
-        if line.value is None:
-            return None
-        return next(
-            (
-                other
-                for other in self.values()
-                if other.node.primitive is IMPORT
-                and other.value is line.value
-                and other.leaf is line.leaf
-                and other.type is line.type
-            ),
-            None,
-        )
+        for other in self.values():
+            if other.node.primitive is IMPORT and other.type is line.type and _same(other, line):
+                if line.value is None:
+                    other.value = None  # it may have been modified in between, which nobody noted
+                return other
+        return None
 
     def _note_kept(self, stretch: Stretch) -> None:
         for node in stretch.shown():

@@ -21,6 +21,7 @@ from .adjoints import adjoints_of
 from .history import History, Line
 
 _HEADINGS = ("slot", "operation", "operands", "shape", "value", "kept", "adjoint")
+_KINDS_OF_NUMBER = ("bool", "int", "float", "complex")  # in the order of the categories in dtypes
 _ELEMENTS_SHOWN = 4
 _WIDEST = 36
 
@@ -171,7 +172,7 @@ def _operand_text(operand: Any, slots: dict[Line, str]) -> str:
     """Return an operand's slot; of a number, its value, or what kind of number it was."""
     if isinstance(operand, Line):
         return slots[operand]
-    return operand.dtype.name if isinstance(operand, Type) else _number_text(operand)
+    return _KINDS_OF_NUMBER[operand.dtype.category] if isinstance(operand, Type) else _number_text(operand)
 
 
 def _shape_text(type_: Type) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 SECOND_TIME = "Trying to backward through the graph a second time"
+FIRST_NAMES = ("t", "np", "values", "c", "__builtins__", "__warningregistry__")
 VERSION = "has been modified by an inplace operation"
 
 
@@ -90,9 +91,7 @@ def run(library: Any, program: list[str], round_number: int = 0) -> Outcome:
                 del error
         finally:
             library.set_grad_enabled(True)
-        for name in ("t", "np", "values", "c", "__builtins__"):
-            names.pop(name, None)
-        found = {name: describe(value) for name, value in names.items()}
+        found = {name: describe(value) for name, value in names.items() if name not in FIRST_NAMES}
     return Outcome(failed, found)
 
 

@@ -9,18 +9,14 @@ from typing import Any
 from ... import dtypes
 from ...functions.declare import require_tensor
 from ...functions.in_place import write
+from ...functions.reductions import show
 from ...primitives.casting import cast
 from ...tape.checks import check_writable
-from ...tape.record import here, mark_composed
+from ...tape.record import here
+
+__all__ = ["apply", "narrow", "of_floats", "show", "widen"]
 
 Function = Callable[..., Any]
-
-
-def show(name: str, result: Any, start: tuple[int, int]) -> Any:
-    """Return the result, shown by ``grad_fn`` as one operation that began at this address."""
-    if result._node.type.requires_grad:
-        mark_composed(name, result, start)
-    return result
 
 
 def widen(tensor: Any) -> Any:
@@ -61,5 +57,5 @@ def apply(function: Function, inplace: bool, input: Any, *arguments: Any) -> Any
     """Apply a function of a tensor; with `inplace`, the tensor takes on the result."""
     if not inplace:
         return function(input, *arguments)
-    check_writable(require_tensor(function.__name__.lstrip("_"), input))
+    check_writable(input)
     return write(input, function(input, *arguments))

@@ -1,0 +1,205 @@
+"""Writing random programs: what the statements are chosen and made with.
+
+A program is written while it runs, in eager mode, so that statements mostly fit the shapes and dtypes that are there.
+That run only guides: it counts for nothing in a comparison.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import tapegrad
+
+from .comparing import mode
+from .running import execute, namespace
+
+SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (3,), (2, 3), (3, 1), (1, 3), (3, 3), (2, 1, 3), (2, 3, 2), (0,), (0, 3), (2, 0))
+LEAVES = tuple(f"w{number}" for number in range(4))
+TENSORS = tuple(f"x{number}" for number in range(12))
+ARRAYS = tuple(f"a{number}" for number in range(3))
+NUMBERS = ("c(0.37)", "c(-0.61)", "c(1.13)", "0.5", "2", "-1", "1", "3", "True")
+_LARGE, _LARGE_GRADIENT = 2.5, 50.0
+
+Production = Callable[["Writer"], str | None]
+
+
+class Writer:
+    """Writes one program, statement by statement.
+
+    With `singles`, some tensors are float32; without `outside`, no NumPy array shares a tensor's memory.
+    """
+
+    def __init__(self, chance: random.Random, singles: bool, outside: bool = True) -> None:
+        self.chance = chance
+        self.singles = singles
+        self.outside = outside
+        self.program: list[str] = []
+        self.names = namespace(tapegrad)
+        self.recent: list[str] = []
+
+    def emit(self, statement: str) -> None:
+        """Append a statement, and run it."""
+        self.program.append(statement)
+        execute(statement, self.names)
+
+    # Choices
+
+    def pick(self, choices: Sequence[Any]) -> Any:
+        """Return one of them."""
+        return choices[self.chance.randrange(len(choices))]
+
+    def integer(self, low: int, high: int) -> int:
+        """Return an integer from low to high, both included."""
+        return self.chance.randrange(low, high + 1)
+
+    def happens(self, one_in: int) -> bool:
+        """Return True once in so many times."""
+        return self.chance.randrange(one_in) == 0
+
+    def number(self) -> str:
+        """Return a Python number."""
+        return str(self.pick(NUMBERS))
+
+    def seed(self) -> int:
+        """Return a number that data is made of."""
+        return self.integer(0, 99)
+
+    def shape(self) -> tuple[int, ...]:
+        """Return a shape, rarely an empty one."""
+        found: tuple[int, ...] = self.pick(SHAPES if self.happens(4) else SHAPES[:9])
+        return found
+
+    # What is there
+
+    def tensors(self, fits: Callable[[Any], bool] = lambda tensor: True) -> list[str]:
+        """Return the names of the tensors that fit."""
+        names = [*LEAVES, *TENSORS]
+        return [name for name in names if self.is_tensor(name) and fits(self.names[name])]
+
+    def is_tensor(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+        return isinstance(self.names.get(name), tapegrad.Tensor)
+
+    def tensor(self, fits: Callable[[Any], bool] = lambda tensor: True) -> str | None:
+        """Return the name of a tensor that fits, more often a recent one; None if there is none."""
+        names = self.tensors(fits)
+        if not names:
+            return None
+        recent = [name for name in self.recent[-4:] if name in names]
+        return str(self.pick(recent if recent and self.happens(2) else names))
+
+    def floating(self) -> str | None:
+        """Return the name of a floating point tensor."""
+        return self.tensor(is_floating)
+
+    def leaf(self) -> str | None:
+        """Return the name of a leaf that requires grad."""
+        return self.tensor(lambda tensor: tensor.requires_grad and tensor.is_leaf)
+
+    def differentiable(self) -> str | None:
+        """Return the name of a tensor that requires grad."""
+        return self.tensor(lambda tensor: tensor.requires_grad)
+
+    def of(self, name: str) -> Any:
+        """Return the tensor of this name."""
+        return self.names[name]
+
+    def fitting(self, name: str) -> str:
+        """Return an operand to go with a tensor: one that broadcasts with it, a number, rarely any tensor."""
+        shape = tuple(self.of(name).shape)
+        if self.happens(5):
+            return self.number()
+        other = self.tensor() if self.happens(20) else self.tensor(lambda tensor: broadcasts(shape, tuple(tensor.shape)))
+        return other or self.number()
+
+    def filling(self, shape: tuple[int, ...]) -> str:
+        """Return a value to write to a place of this shape: a tensor that can be expanded to it, or a number."""
+        if self.happens(3):
+            return self.number()
+        other = self.tensor() if self.happens(20) else self.tensor(lambda tensor: expands(tuple(tensor.shape), shape))
+        return other or self.number()
+
+    # Names to assign to
+
+    def target(self) -> str:
+        """Return a name for a new tensor; what it named before loses a reference."""
+        name = str(self.pick(TENSORS))
+        self.recent.append(name)
+        return name
+
+
+def is_floating(tensor: Any) -> bool:
+    """Whether a tensor is of floating point."""
+    return bool(tensor.dtype.is_floating_point)
+
+
+def broadcasts(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Whether two shapes broadcast."""
+    try:
+        np.broadcast_shapes(first, second)
+    except ValueError:
+        return False
+    return True
+
+
+def expands(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a shape can be expanded to another."""
+    return broadcasts(shape, wanted) and np.broadcast_shapes(shape, wanted) == wanted
+
+
+def write_program(chance: random.Random, length: int, productions: Sequence[tuple[int, Production]], **options: bool) -> list[str]:
+    """Return a program of about so many statements.
+
+    `productions` are the statements to choose from, each with its weight.
+    """
+    writer = Writer(chance, **options)
+    weighted = [production for weight, production in productions for _ in range(weight)]
+    with mode("eager"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for name in LEAVES:
+                grad = writer.integer(0, 3) > 0
+                dtype = "float32" if writer.singles and writer.happens(3) else "float64"
+                writer.emit(
+                    f"{name} = t.tensor(values({writer.seed()}, {writer.shape()}), dtype=t.{dtype}, requires_grad={grad})"
+                )
+            while len(writer.program) < length:
+                statement = writer.pick(weighted)(writer)
+                if statement is not None:
+                    writer.emit(statement)
+                    _calm(writer)
+        finally:
+            tapegrad.set_grad_enabled(True)
+    return writer.program
+
+
+def _calm(writer: Writer) -> None:
+    """Make large values smaller, so that rounding errors stay small."""
+    for name in [*LEAVES, *TENSORS]:
+        if not writer.is_tensor(name):
+            continue
+        tensor = writer.of(name)
+        if _size(tensor) > (_LARGE if is_floating(tensor) else 9):
+            if is_floating(tensor):
+                writer.emit(f"{name} = {name}.tanh()" if np.isfinite(_size(tensor)) else f"del {name}")
+            else:
+                writer.emit(f"{name} = {name} % 5")
+        if tensor.is_leaf and tensor.grad is not None and _size(tensor.grad) > _LARGE_GRADIENT:
+            writer.emit(f"{name}.grad = None")
+
+
+def _size(tensor: Any) -> float:
+    """Return the largest absolute value, infinity for NaN."""
+    try:
+        array = np.array(tensor.tolist())
+    except Exception:  # a bug that the comparison will meet
+        return np.inf
+    if array.size == 0 or array.dtype == bool:
+        return 0.0
+    largest = float(np.abs(array).max())
+    return largest if np.isfinite(largest) else np.inf
