@@ -33,6 +33,9 @@ from .functions.arithmetic import *
 from .functions.choosing import *
 from .functions.comparing import *
 from .functions.contraction import *
+from .functions.einsum import *
+from .functions.view_copies import *
+from .functions.strided import *
 from .functions.creation import *
 from .functions.elementwise import *
 from .functions.extremes import *
@@ -45,12 +48,15 @@ from .functions.gathering import *
 from .functions.masking import *
 from .functions.sorting import *
 from .functions.searching import *
-from .functions.norms import *
+from .functions.distances import *
+from .functions.linear_algebra import *
+from .functions.complex_numbers import *
 from .functions.cumulative import *
 from .functions.splitting import *
 from .functions.arranging import *
 from .functions.matrices import *
 from .functions.properties import *
+from .functions.filling import *
 from .functions.ranges import *
 from .functions.reductions import *
 from .functions.sampling import *

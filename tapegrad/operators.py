@@ -8,6 +8,7 @@ There must be no call between reading the segment's node and appending (see tape
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,20 @@ from .tape.trace import NUMBERS
 new_tensor: Callable[[], Any]  # tensor.py puts it here
 
 
-def binary(primitive: Any) -> Callable[[Any, Any], Any]:
-    """Return the method for `self <operator> other`."""
+def primitive_from(source: Any) -> Any:
+    """Return the primitive that a source names ("family.name", loaded when first asked for), or that it is."""
+    if not isinstance(source, str):
+        return source
+    family, _, name = source.partition(".")
+    return getattr(import_module(f"tapegrad.primitives.{family}"), name)
+
+
+def binary(source: Any) -> Callable[[Any, Any], Any]:
+    """Return the method for `self <operator> other`, which records a primitive (see `primitive_from`)."""
+    primitive: Any = None
 
     def operator(self: Any, other: Any) -> Any:
+        nonlocal primitive
         result = new_tensor()
         segment = state.segment
         node = segment.node.next
@@ -41,26 +52,34 @@ def binary(primitive: Any) -> Callable[[Any, Any], Any]:
                     return result
         except AttributeError:  # no next node yet, or the other operand is no tensor
             pass
+        if primitive is None:
+            primitive = primitive_from(source)
         operand = operand_from(other)
         return NotImplemented if operand is None else record(primitive, (self, operand))
 
     return operator
 
 
-def reflected(primitive: Any, name: str | None = None) -> Callable[[Any, Any], Any]:
+def reflected(source: Any, name: str | None = None) -> Callable[[Any, Any], Any]:
     """Return the method for `other <operator> self`."""
+    primitive: Any = None
 
     def operator(self: Any, other: Any) -> Any:
+        nonlocal primitive
+        if primitive is None:
+            primitive = primitive_from(source)
         operand = operand_from(other)
         return NotImplemented if operand is None else record(primitive, (operand, self), (), name)
 
     return operator
 
 
-def unary(primitive: Any) -> Callable[[Any], Any]:
+def unary(source: Any) -> Callable[[Any], Any]:
     """Return the method for an operator (or function) of one operand."""
+    primitive: Any = None
 
     def operator(self: Any) -> Any:
+        nonlocal primitive
         result = new_tensor()
         segment = state.segment
         node = segment.node.next
@@ -69,6 +88,8 @@ def unary(primitive: Any) -> Callable[[Any], Any]:
             result._node = segment.node = node
             segment.values.append(result)
             return result
+        if primitive is None:
+            primitive = primitive_from(source)
         return record(primitive, (self,))
 
     return operator

@@ -44,7 +44,7 @@ def deepcopy_tensor(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     if not tensor.is_leaf:
         raise RuntimeError(_NOT_A_LEAF)
     result = _copy_root(tensor._root(), memo)
-    if tensor._base is not None:
+    if tensor._alias_of is not None:
         result = _rebuild_view(type(tensor), result, *_path(tensor), tensor.requires_grad)
     memo[id(tensor)] = result
     if tensor._grad is not None:

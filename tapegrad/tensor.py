@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, operators
+from . import dtypes, operators, tape
 from .device import Device
-from .primitives import arithmetic, comparison
 from .size import Size
-from .tape import aliases, checks
+from .tape import checks
 from .tape import record as recording
 from .tape.buffers import is_concrete
 from .tape.record import Failure, address_of, enter, read, record
@@ -55,8 +54,9 @@ class Tensor:
     _grad_dtype: dtypes.dtype | None = None
     _retains_grad: bool = False
     # What aliases.py keeps of views.
-    _base: Tensor | None = None
-    _chain: tuple[aliases.Link, ...] = ()
+    _alias_of: Tensor | None = None
+    _detached_base: Tensor | None = None
+    _chain: tuple[Any, ...] = ()
     _chain_numbers: tuple[Any, ...] = ()
     _views: list[Any] | None = None
     _is_stale: bool = False
@@ -65,7 +65,7 @@ class Tensor:
     _made_without_grad: bool = False
     _is_leaf_view: bool = False
     _is_multiple_view: tuple[int, str] | None = None
-    _has_own_version: bool = False
+    _own_version: list[int] | None = None
     _version_count: int = 0
 
     __array_priority__ = 1000  # NumPy arrays leave mixed operations to the tensor
@@ -78,7 +78,7 @@ class Tensor:
         if cls is Tensor:
             return made
         result: Tensor = object.__new__(cls)
-        aliases.take_place_of_new(result, made)
+        tape.aliases.take_place_of_new(result, made)
         return result
 
     # Making
@@ -108,10 +108,18 @@ class Tensor:
     # Aliases
 
     def _root(self) -> Tensor:
-        return self if self._base is None else self._base
+        return self if self._alias_of is None else self._alias_of
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this is a view of; None for what `detach` makes."""
+        return self._detached_base if self._is_detached else self._alias_of
+
+    def _is_view(self) -> builtins.bool:
+        return self._base is not None
 
     def _regenerate(self) -> None:
-        aliases.regenerate(self)
+        tape.aliases.regenerate(self)
 
     def _current_type(self) -> Type:
         if self._is_stale:
@@ -172,6 +180,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and not self.is_leaf:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self._set_requires_grad(value, "only Tensors of floating point and complex dtype can require gradients")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -201,7 +211,7 @@ class Tensor:
             self._segment = None
             self._node = type_.replace(requires_grad=bool(value))
         else:
-            aliases.become_leaf(self, bool(value))
+            tape.aliases.become_leaf(self, bool(value))
 
     @property
     def grad(self) -> Tensor | None:
@@ -225,10 +235,12 @@ class Tensor:
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
+        from .functions.declare import c_name
+
         wanted = self.grad_dtype
         if wanted is not None and value.dtype is not wanted:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{_c_name(value.dtype)}' to a tensor with grad_dtype '{wanted.title}'. "
+                f"attempting to assign a gradient with dtype '{c_name(value.dtype)}' to a tensor with grad_dtype '{wanted.title}'. "
                 "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
                 "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
                 "dtypes of a tensor and its gradient may break downstream systems that assume they match."
@@ -260,6 +272,8 @@ class Tensor:
     @property
     def output_nr(self) -> int:
         """Which result of its operation this tensor is."""
+        if self._is_multiple_view is not None and not self.is_leaf:
+            return self._is_multiple_view[0]
         function = self.grad_fn
         return 0 if function is None else function._output_number(self)
 
@@ -274,7 +288,7 @@ class Tensor:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf:
             return
-        aliases.retain(self)
+        tape.aliases.retain(self)
         self._retains_grad = True
 
     @property
@@ -282,7 +296,7 @@ class Tensor:
         """How often the storage was modified in place."""
         if self._node.type.is_inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._has_own_version else self._root()._version_count
+        return self._root()._version_count if self._own_version is None else self._own_version[0]
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -292,15 +306,15 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same storage without history; what is done to it, the tape does not see."""
-        return aliases.detached(self, own_version=True)
+        return tape.aliases.detached(self, own_version=True)
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        aliases.set_data(self, value)
+        tape.aliases.set_data(self, value)
 
     def detach(self) -> Tensor:
         """Return a tensor that shares the storage and has no history."""
-        return aliases.detached(self)
+        return tape.aliases.detached(self)
 
     def detach_(self) -> Tensor:
         """Cut the tensor's history off, in place."""
@@ -309,14 +323,14 @@ class Tensor:
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
                 "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
                 "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                "torch/optim/optimizer.py as a solution."
+                "torch/optim/optimizer.py as the solution."
             )
         if is_concrete(self):
             self._segment = None
             self._node = self._node.type.replace(requires_grad=False)
             self._home = None
         else:
-            aliases.cut_history(self)
+            tape.aliases.cut_history(self)
         return self
 
     def backward(
@@ -333,45 +347,47 @@ class Tensor:
         >>> x.grad
         tensor(6.)
         """
-        from .autograd.backward import backward
+        from .autograd.engine import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # Operators
 
-    __add__ = __radd__ = operators.binary(arithmetic.add)
-    __sub__ = operators.binary(arithmetic.sub)
-    __rsub__ = operators.reflected(arithmetic.sub, "RsubBackward1")
-    __mul__ = __rmul__ = operators.binary(arithmetic.mul)
-    __truediv__ = operators.binary(arithmetic.div)
-    __floordiv__ = operators.binary(arithmetic.floor_divide)
-    __rfloordiv__ = operators.reflected(arithmetic.floor_divide)
-    __mod__ = operators.binary(arithmetic.remainder)
-    __rmod__ = operators.reflected(arithmetic.remainder)
+    __add__ = __radd__ = operators.binary("arithmetic.add")
+    __sub__ = operators.binary("arithmetic.sub")
+    __rsub__ = operators.reflected("arithmetic.sub", "RsubBackward1")
+    __mul__ = __rmul__ = operators.binary("arithmetic.mul")
+    __truediv__ = operators.binary("arithmetic.div")
+    __floordiv__ = operators.binary("arithmetic.floor_divide")
+    __rfloordiv__ = operators.reflected("arithmetic.floor_divide")
+    __mod__ = operators.binary("arithmetic.remainder")
+    __rmod__ = operators.reflected("arithmetic.remainder")
     __pow__ = operators.power
-    __rpow__ = operators.reflected(arithmetic.power, "PowBackward2")
-    __neg__ = operators.unary(arithmetic.neg)
-    __abs__ = operators.unary(arithmetic.absolute)
-    __lt__ = operators.binary(comparison.less)
-    __le__ = operators.binary(comparison.less_equal)
-    __gt__ = operators.binary(comparison.greater)
-    __ge__ = operators.binary(comparison.greater_equal)
-    __eq__ = operators.binary(comparison.equal)  # type: ignore[assignment]  # a tensor, as in PyTorch and NumPy
-    __ne__ = operators.binary(comparison.not_equal)  # type: ignore[assignment]
-    __and__ = __rand__ = operators.binary(comparison.bitwise_and)
-    __or__ = __ror__ = operators.binary(comparison.bitwise_or)
-    __xor__ = __rxor__ = operators.binary(comparison.bitwise_xor)
-    __lshift__ = operators.binary(comparison.left_shift)
-    __rlshift__ = operators.reflected(comparison.left_shift)
-    __rshift__ = operators.binary(comparison.right_shift)
-    __rrshift__ = operators.reflected(comparison.right_shift)
-    __invert__ = operators.unary(comparison.bitwise_not)
+    __rpow__ = operators.reflected("arithmetic.power", "PowBackward2")
+    __neg__ = operators.unary("arithmetic.neg")
+    __abs__ = operators.unary("arithmetic.absolute")
+    __lt__ = operators.binary("comparison.less")
+    __le__ = operators.binary("comparison.less_equal")
+    __gt__ = operators.binary("comparison.greater")
+    __ge__ = operators.binary("comparison.greater_equal")
+    __eq__ = operators.binary("comparison.equal")  # type: ignore[assignment]  # a tensor, as in PyTorch and NumPy
+    __ne__ = operators.binary("comparison.not_equal")  # type: ignore[assignment]
+    __and__ = __rand__ = operators.binary("comparison.bitwise_and")
+    __or__ = __ror__ = operators.binary("comparison.bitwise_or")
+    __xor__ = __rxor__ = operators.binary("comparison.bitwise_xor")
+    __lshift__ = operators.binary("comparison.left_shift")
+    __rlshift__ = operators.reflected("comparison.left_shift")
+    __rshift__ = operators.binary("comparison.right_shift")
+    __rrshift__ = operators.reflected("comparison.right_shift")
+    __invert__ = operators.unary("comparison.bitwise_not")
 
     def __pos__(self) -> Tensor:
         return self
 
     def __rtruediv__(self, other: Any) -> Tensor:
-        result: Tensor = arithmetic.reciprocal(self) * other
+        from .primitives.arithmetic import reciprocal
+
+        result: Tensor = reciprocal(self) * other
         return result
 
     # Conversion
@@ -412,7 +428,7 @@ class Tensor:
         """Return a NumPy array that shares memory with the tensor."""
         if self._current_type().requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return aliases.export(self)
+        return tape.aliases.export(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
@@ -440,11 +456,11 @@ class Tensor:
         return kind(self.item())
 
     def __float__(self) -> builtins.float:
-        value: builtins.float = self._scalar(builtins.float)
+        value: builtins.float = self._scalar(partial(_real_number, builtins.float, "double"))
         return value
 
     def __int__(self) -> builtins.int:
-        value: builtins.int = self._scalar(builtins.int)
+        value: builtins.int = self._scalar(partial(_real_number, builtins.int, "int64_t"))
         return value
 
     def __complex__(self) -> complex:
@@ -471,7 +487,8 @@ class Tensor:
             return bool((self == element).any())  # type: ignore[attr-defined]
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> builtins.int:
+        return id(self)
 
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Tensor:
         from .serialization import deepcopy_tensor
@@ -491,9 +508,27 @@ new_tensor: Callable[[], Tensor] = partial(object.__new__, Tensor)  # type: igno
 recording.new_tensor = operators.new_tensor = new_tensor
 
 
-def _c_name(dtype: dtypes.dtype) -> str:
-    """Return PyTorch's internal lower-case name of a dtype, as some of its errors show it."""
-    return dtype.title.lower()
+def _real_number(kind: Callable[[Any], Any], name: str, value: Any) -> Any:
+    """Return a number as a float or an int, if its imaginary part is zero."""
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        value = value.real
+    return kind(value)
+
+
+def _not_writable(name: str) -> Callable[[Any, Any], None]:
+    """Return a setter that raises what PyTorch raises for an attribute that can only be read."""
+
+    def refuse(self: Any, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of '{type(self).__name__}' objects is not writable")
+
+    return refuse
+
+
+for _name in ("shape", "dtype", "ndim", "device", "layout", "is_leaf", "grad_fn", "output_nr", "retains_grad", "_version", "_base"):
+    setattr(Tensor, _name, getattr(Tensor, _name).setter(_not_writable(_name)))
+del _name
 
 
 def as_operand(value: Any) -> Tensor:

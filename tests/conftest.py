@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 import tapegrad
+from tapegrad.primitives import load_all
 from tapegrad.tape.modes import NAMES
+
+load_all()  # the whole table, before tests are made from it
 
 
 @pytest.fixture(params=NAMES)
@@ -24,7 +27,3 @@ def mode(request: pytest.FixtureRequest) -> Iterator[str]:
 def torch() -> Any:
     """PyTorch, for tests that compare with it; they carry the marker `peer` too."""
     return pytest.importorskip("torch")
-
-from tapegrad.primitives import load_all  # noqa: E402 - the whole table, before tests are made from it
-
-load_all()

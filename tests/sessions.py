@@ -19,8 +19,12 @@ from typing import Any
 import numpy as np
 
 PROMPT, CONTINUATION, TITLE = ">>> ", "... ", "== "
-# PyTorch gives this warning once in a process, so whether a session shows it depends on what ran before.
-ONCE = ("Converting a tensor with requires_grad=True to a scalar", "Using backward() with create_graph=True")
+# PyTorch gives these warnings once in a process, so whether a session shows them depends on what ran before.
+ONCE = (
+    "Converting a tensor with requires_grad=True to a scalar",
+    "Using backward() with create_graph=True",
+    "torch.asarray: unspecified requires_grad",
+)
 
 
 class Statement:

@@ -1,9 +1,16 @@
 """Automatic differentiation: backward, grad, grad modes."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ..tape.checks import set_inplace_checks
-from . import graph
-from .backward import backward, grad
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+
+if TYPE_CHECKING:
+    from . import graph
+    from .engine import backward, grad
 
 __all__ = [
     "backward",
@@ -17,3 +24,12 @@ __all__ = [
     "set_grad_enabled",
     "set_inplace_checks",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the reverse sweep when it is first used."""
+    if name in ("backward", "grad"):
+        return getattr(import_module(f"{__name__}.engine"), name)
+    if name == "graph":
+        return import_module(f"{__name__}.graph")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -138,7 +138,7 @@ class inference_mode(_GradMode):  # noqa: N801 - PyTorch's name for it
         self.mode = mode is not False
 
     def _enter(self) -> None:
-        set_grad_mode(not self.mode and state.grad_enabled, self.mode)
+        set_grad_mode(not self.mode, self.mode)
 
     def _again(self) -> _GradMode:
         again: _GradMode = inference_mode(self.mode)

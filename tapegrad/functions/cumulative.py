@@ -13,13 +13,13 @@ from ..primitives.comparison import logical_xor
 from ..primitives.concatenation import concatenate
 from ..primitives.movement import alias, reshape, slice_axis
 from ..primitives.reductions import reduce_sum
-from ..primitives.type_rules import normalise_axis
+from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..return_types import return_type
-from ..tape.record import here, record
+from ..tape.record import record
 from ..tensor import Tensor
 from .declare import accepts_out, require_tensor
 from .in_place import in_place_methods
-from .reductions import show
+from .reductions import in_dtype
 
 _cummax_type = return_type("cummax", ("values", "indices"))
 _cummin_type = return_type("cummin", ("values", "indices"))
@@ -51,10 +51,7 @@ def cumprod(input: Any, dim: int, *, dtype: dtypes.dtype | None = None) -> Any:
 
 def _running(name: str, primitive: Any, input: Any, dim: int, dtype: dtypes.dtype | None) -> Any:
     axis = _axis(name, input, dim)
-    start = here()
-    if dtype is not None and dtype is not input.dtype:
-        input = cast(input, dtype=dtype)
-    return show(primitive.grad_name, record(primitive, (input,), (axis,)), start)
+    return in_dtype(input, dtype, lambda input: record(primitive, (input,), (axis,)), primitive.grad_name)
 
 
 @accepts_out
@@ -98,6 +95,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = normalise_axis(dim, input.ndim)
+    if n == 0:
+        return record(alias, (input,), (), "CopyBackwards")
     parts = [part for part in (prepend, input, append) if part is not None]
     for part in parts:
         if part.ndim != input.ndim:
@@ -110,8 +109,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
                     f"dimension; input.size({at}) = {input.shape[at]}, but got tensor.size({at}) = {part.shape[at]}"
                 )
     result = input if len(parts) == 1 else concatenate(*parts, axis=axis)
-    if n == 0:
-        return record(alias, (result,), (), "CopyBackwards")
     for _ in range(min(n, max(result.shape[axis], 1))):
         length = result.shape[axis] - 1
         later, earlier = _part(result, axis, min(1, length + 1), length), _part(result, axis, 0, length)
@@ -196,11 +193,10 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     ndim = require_tensor("gradient", input).ndim
     dims = range(ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     axes = [normalise_axis(axis, ndim) for axis in dims]
-    spacings = _spacings(spacing, len(axes))
+    spacings = _spacings(1 if spacing is None else spacing, len(axes), dim is not None)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    if len(set(axes)) != len(axes):
-        raise RuntimeError("dim 0 appears multiple times in the list of dims")
+    normalise_axes(axes, ndim)  # raises for one that appears twice
     for axis in axes:
         if input.shape[axis] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -209,9 +205,14 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     return tuple([_gradient(input, axis, apart, edge_order) for axis, apart in zip(axes, spacings, strict=True)])
 
 
-def _spacings(spacing: Any, count: int) -> Sequence[Any]:
+def _spacings(spacing: Any, count: int, has_dim: bool) -> Sequence[Any]:
     if not isinstance(spacing, (tuple, list)):
         return [spacing] * count
+    if len(spacing) != count and has_dim:
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
+            f"but got a spacing argument of length {len(spacing)} and a dim argument of length {count}."
+        )
     if len(spacing) != count:
         kind = "tensors" if spacing and isinstance(spacing[0], Tensor) else "spacing"
         raise RuntimeError(

@@ -15,8 +15,10 @@ from ..primitives.transcendental import log
 from ..return_types import return_type
 from ..tape import constants
 from ..tape.record import here, mark_composed
-from . import factors, matrix_functions, movement, norms, reductions, systems
+from . import factors, matrix_functions, norms, reductions, systems
+from .arranging import flip
 from .declare import require_tensor, write_out
+from .matrices import diagonal
 
 _slogdet = return_type("slogdet", ("sign", "logabsdet"))
 _svd = return_type("svd", ("U", "S", "V"))
@@ -155,7 +157,7 @@ def triangular_solve(
     unitriangular: bool = False,
 ) -> Any:
     """Return X with ``A X = b`` for triangular A (``A^T X = b`` with `transpose`), and A."""
-    coefficient = movement.matrix_transpose(A) if transpose else A
+    coefficient = A.mT if transpose else A
     solution = systems.solve_triangular(coefficient, b, upper=upper != transpose, unitriangular=unitriangular)
     return _triangular_solve((solution, A))
 
@@ -177,7 +179,7 @@ def trace(input: Any) -> Any:
     if require_tensor("trace", input).ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     start = here()
-    return _shown("TraceBackward0", reductions.sum(movement.diagonal(input)), start)
+    return _shown("TraceBackward0", reductions.sum(diagonal(input)), start)
 
 
 def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
@@ -206,7 +208,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
         dtype = x.dtype if x.dtype.category >= dtypes.FLOAT else dtypes.int64
         return constants.ones((x.shape[0], count), dtype)
     result = matrix_functions.vander(x, N=count)
-    return result if increasing else movement.flip(result, (1,))
+    return result if increasing else flip(result, (1,))
 
 
 # Norms

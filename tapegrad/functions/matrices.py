@@ -1,31 +1,22 @@
-"""Diagonals and triangles of matrices, and Kronecker and cross products."""
+"""Diagonals and triangles of matrices, and Kronecker products."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
 from ..primitives import diagonals, movement
-from ..primitives.reductions import reduce_sum
 from ..primitives.type_rules import normalise_axis
 from ..tape.aliases import make_view
 from ..tape.record import here, record
 from .arranging import copied
-from .declare import accepts_out, require_tensor, warn_once
+from .declare import accepts_out, require_tensor
 from .in_place import in_place_methods
 from .reductions import show
-
-_CROSS_WITHOUT_DIM = (
-    "Using torch.cross without specifying the dim arg is deprecated.\n"
-    "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
-    "The default value of dim will change to agree with that of linalg.cross in a future release."
-)
-
 
 # Diagonals
 
 
-def _two_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
+def two_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     first, second = normalise_axis(dim1, ndim), normalise_axis(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -39,14 +30,14 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     >>> tapegrad.diagonal(tapegrad.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    axes = _two_axes(require_tensor("diagonal", input).ndim, dim1, dim2)
+    axes = two_axes(require_tensor("diagonal", input).ndim, dim1, dim2)
     return make_view(input, diagonals.diagonal, (), (offset, *axes))
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return matrices, in two new dimensions, whose diagonals are the last dimension of the input."""
     ndim = require_tensor("diag_embed", input).ndim
-    first, second = _two_axes(ndim + 1, dim1, dim2)
+    first, second = two_axes(ndim + 1, dim1, dim2)
     return diagonals.diagonal_embed(input, offset=offset, axis1=first, axis2=second)
 
 
@@ -72,22 +63,6 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 def diagflat(input: Any, offset: int = 0) -> Any:
     """Return a matrix with the elements on its diagonal."""
     return diag_embed(movement.reshape(require_tensor("diagflat", input), shape=(input.numel(),)), offset)
-
-
-def trace(input: Any) -> Any:
-    """Return the sum of the diagonal of a matrix.
-
-    >>> import tapegrad
-    >>> tapegrad.trace(tapegrad.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor(5.)
-    """
-    if require_tensor("trace", input).ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    if input.dtype is dtypes.bool:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    start = here()
-    view = diagonals.diagonal(input, offset=0, axis1=0, axis2=1)
-    return show("TraceBackward0", reduce_sum(view, axes=(0,), keepdims=False), start)
 
 
 # Triangles
@@ -139,37 +114,9 @@ def kron(input: Any, other: Any) -> Any:
     return show("UnsafeViewBackward0", copied(movement.reshape(left * right, shape=shape)), start)
 
 
-@accepts_out
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """Return the cross product of vectors of three elements along `dim` (the first dimension of length 3 without it)."""
-    require_tensor("cross", input)
-    require_tensor("cross", other, "other", 2)
-    if dim is None:
-        warn_once(_CROSS_WITHOUT_DIM)
-        dim = next((axis for axis, length in enumerate(input.shape) if length == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
-    return cross_product(input, other, dim)
-
-
-def cross_product(input: Any, other: Any, dim: int) -> Any:
-    """Return the cross product along a dimension, as ``linalg.cross`` does."""
-    if input.ndim != other.ndim:
-        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    axis = normalise_axis(dim, input.ndim)
-    lengths = input._node.type.shape[axis], other._node.type.shape[axis]
-    if lengths != (3, 3):
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {other.dtype.title}")
-    start = here()
-    ahead, behind = [[movement.roll(t, shift, axis=axis) for t in (input, other)] for shift in (-1, -2)]
-    return show("LinalgCrossBackward0", ahead[0] * behind[1] - behind[0] * ahead[1], start)
-
-
-# not public: cross_product
+# not public: two_axes
 __all__ = [
-    "cross", "diag", "diag_embed", "diagflat", "diagonal", "kron", "trace", "tril", "triu",
+    "diag", "diag_embed", "diagflat", "diagonal", "kron", "tril", "triu",
 ]
 
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}

@@ -1,37 +1,43 @@
-"""What a tensor says of itself, and conversions to other dtypes."""
+"""What a tensor says of itself: its size, its layout, what kind of numbers it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..device import Device
-from ..primitives.casting import cast
+from ..layout import contiguous_format, format_strides
+from ..primitives import type_rules
 from ..primitives.type_rules import normalise_axis
-from ..tape.aliases import export, set_data
-from ..tape.checks import check_writable
-from ..tape.record import record
+from ..tape.aliases import export
+from ..tape.trace import NUMBERS
+from ..tape.types import number_type
 from ..tensor import Tensor
-from .in_place import write
+from .declare import require_tensor, wrong_type
 
-_TYPE_NAMES = {f"torch.{dtype.title}Tensor": dtype for dtype in dtypes.ALL if not dtype.is_complex}
+# Size and layout
 
 
 def size(self: Any, dim: int | None = None) -> Any:
     """Return the shape, or the length of one dimension."""
-    return self.shape if dim is None else self._node.type.shape[normalise_axis(dim, self.ndim)]
+    return self.shape if dim is None else self._node.type.shape[_one_of(self, dim)]
 
 
 def stride(self: Any, dim: int | None = None) -> Any:
     """Return how many elements apart neighbours along each dimension (or one) are."""
     strides = self._node.type.strides
-    return strides if dim is None else strides[normalise_axis(dim, self.ndim)]
+    return strides if dim is None else strides[_one_of(self, dim)]
 
 
-def numel(self: Any) -> int:
+def _one_of(self: Any, dim: int) -> int:
+    ndim = self.ndim
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return normalise_axis(dim, ndim)
+
+
+def numel(input: Any) -> int:
     """Return the number of elements."""
-    return int(self._node.type.numel)
+    return int(require_tensor("numel", input)._node.type.numel)
 
 
 def dim(self: Any) -> int:
@@ -45,18 +51,24 @@ def element_size(self: Any) -> int:
 
 
 def is_contiguous(self: Any, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in order."""
-    return bool(self._node.type.is_contiguous)
+    """Return whether the elements lie in memory in order, or in that of a memory format."""
+    type_ = self._node.type
+    if memory_format is None or memory_format is contiguous_format:
+        return bool(type_.is_contiguous)
+    try:
+        wanted = format_strides(type_.shape, memory_format)
+    except RuntimeError:  # a format for another number of dimensions
+        return False
+    return all(
+        length == 1 or own == expected
+        for length, own, expected in zip(type_.shape, type_.strides, wanted, strict=True)
+    )
 
 
-def is_floating_point(self: Any) -> bool:
-    """Whether the dtype is a floating point one."""
-    return bool(self.dtype.is_floating_point)
-
-
-def is_complex(self: Any) -> bool:
-    """Whether the dtype is complex."""
-    return bool(self.dtype.is_complex)
+def dim_order(self: Any) -> tuple[int, ...]:
+    """Return the dimensions in the order in which they lie in memory, the outermost first."""
+    strides = self._node.type.strides
+    return tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
 
 
 def data_ptr(self: Any) -> int:
@@ -64,177 +76,123 @@ def data_ptr(self: Any) -> int:
     return int(export(self.detach()).ctypes.data)
 
 
-def storage_offset(self: Any) -> int:
-    """Return how many elements into its storage the tensor begins."""
-    root = self._root()
-    if root is self:
-        return 0
-    return int((data_ptr(self) - data_ptr(root)) // self.dtype.itemsize)
+def is_set_to(self: Any, tensor: Any) -> bool:
+    """Return whether two tensors are the same view of the same storage."""
+    return bool(
+        self._root() is tensor._root() and self.shape == tensor.shape and self.stride() == tensor.stride()
+        and self.storage_offset() == tensor.storage_offset()
+    )
 
 
-def _converted(self: Any, dtype: dtypes.dtype, copy: bool = False) -> Any:
-    if dtype is self.dtype:
-        return self.clone() if copy else self
-    return record(cast, (self,), (dtype,))
+def get_device(self: Any) -> int:
+    """Return the number of the device: -1, the CPU."""
+    return -1
 
 
-def to(self: Any, *arguments: Any, **options: Any) -> Any:
-    """Return the tensor in another dtype (or that of another tensor); itself where nothing changes.
+# Kinds of numbers
+
+
+def is_floating_point(input: Any) -> bool:
+    """Return whether the dtype is a floating point one."""
+    return bool(require_tensor("is_floating_point", input).dtype.is_floating_point)
+
+
+def is_complex(input: Any) -> bool:
+    """Return whether the dtype is complex."""
+    return bool(require_tensor("is_complex", input).dtype.is_complex)
+
+
+def is_signed(input: Any) -> bool:
+    """Return whether the dtype has negative numbers."""
+    return bool(require_tensor("is_signed", input).dtype.is_signed)
+
+
+def is_nonzero(input: Any) -> bool:
+    """Return whether the only element of a tensor is not zero."""
+    return bool(require_tensor("is_nonzero", input))
+
+
+def is_inference(input: Any) -> bool:
+    """Return whether the tensor was made in inference mode."""
+    return bool(require_tensor("is_inference", input).is_inference())
+
+
+def is_storage(obj: Any) -> bool:
+    """Return whether this is a storage: there are none."""
+    return False
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """Return the dtype of the result of an operation on two tensors or numbers.
 
     >>> import tapegrad
-    >>> tapegrad.tensor([1, 2]).to(tapegrad.float64)
-    tensor([1., 2.], dtype=torch.float64)
+    >>> tapegrad.result_type(tapegrad.tensor([1, 2]), 1.0)
+    torch.float32
     """
-    dtype = options.pop("dtype", None)
-    device = options.pop("device", None)
-    copy = options.pop("copy", False)
-    options.pop("non_blocking", None)
-    options.pop("memory_format", None)
-    if options:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(options))}'")
-    for argument in arguments:
-        if isinstance(argument, dtypes.dtype):
-            dtype = argument
-        elif isinstance(argument, Tensor):
-            dtype = argument.dtype
-        elif isinstance(argument, (str, Device)):
-            device = argument
-        elif not isinstance(argument, bool) and argument is not None:
-            raise TypeError(f"to(): argument of type {type(argument).__name__} is neither a dtype, a device nor a tensor")
-    if device is not None:
-        Device(device)
-    return _converted(self, self.dtype if dtype is None else dtype, copy)
+    types = []
+    for position, value in enumerate((tensor1, tensor2), 1):
+        if isinstance(value, Tensor):
+            types.append(value._node.type)
+        elif value.__class__ in NUMBERS:
+            types.append(number_type(value.__class__))
+        else:
+            raise wrong_type("result_type", f"tensor{position}", position, "Tensor", value)
+    return type_rules.result_dtype(types)
 
 
-def type_(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Return the name of the tensor's type, or the tensor in another dtype."""
-    if dtype is None:
-        return f"torch.{self.dtype.title}Tensor"
-    if isinstance(dtype, str):
-        if dtype not in _TYPE_NAMES:
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = _TYPE_NAMES[dtype]
-    return _converted(self, getattr(dtype, "dtype", dtype))
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """Return whether an in-place operation may write numbers of the first dtype to a tensor of the second.
+
+    >>> import tapegrad
+    >>> tapegrad.can_cast(tapegrad.int64, tapegrad.float32), tapegrad.can_cast(tapegrad.float32, tapegrad.int64)
+    (True, False)
+    """
+    return from_.category <= to.category
 
 
-def type_as(self: Any, other: Any) -> Any:
-    """Return the tensor in the dtype of `other`."""
-    return _converted(self, other.dtype)
+def typename(obj: Any) -> str:
+    """Return the name of a tensor's type, or of another object's class, with its module."""
+    if isinstance(obj, Tensor):
+        return f"torch.{obj.dtype.title}Tensor"
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = "" if kind.__module__ in (None, "builtins") else f"{kind.__module__}."
+    return f"{module}{kind.__qualname__}"
 
 
-def _to_dtype(name: str, dtype: dtypes.dtype) -> Callable[[Any], Any]:
-    def method(self: Any, memory_format: Any = None) -> Any:
-        return _converted(self, dtype)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Return the tensor as {dtype.name}."
-    return method
-
-
-def cpu(self: Any, memory_format: Any = None) -> Any:
-    """Return the tensor: it is on the CPU."""
-    return self
-
-
-def cuda(self: Any, *arguments: Any, **options: Any) -> Any:
-    """Raise AssertionError: there is no CUDA."""
-    raise AssertionError("tapegrad is not compiled with CUDA enabled: tensors are on the CPU")
-
-
-def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    """Copy the values of `src`, broadcast and cast to this tensor's type, into this tensor."""
-    from ..primitives.movement import expand
-
-    check_writable(self)
-    source = src
-    shape = self._node.type.shape
-    if source.dtype is not self.dtype:
-        source = record(cast, (source,), (self.dtype,))
-    if source._node.type.shape != shape:
-        _check_expands(shape, source._node.type.shape)
-        source = expand(source, shape=shape)
-    if source is src:
-        from ..primitives.movement import alias
-
-        source = record(alias, (source,), (), "torch::autograd::CopyBackwards")
-    return write(self, source)
-
-
-def _check_expands(shape: tuple[int, ...], source: tuple[int, ...]) -> None:
-    if len(source) > len(shape):
-        raise RuntimeError(
-            f"output with shape {list(shape)} doesn't match the broadcast shape {list(source)}"
-        )
-    for axis, length in enumerate(source, len(shape) - len(source)):
-        if length not in (1, shape[axis]):
-            raise RuntimeError(
-                f"The size of tensor a ({shape[axis]}) must match the size of tensor b ({length}) at non-singleton dimension {axis}"
-            )
-
-
-def fill_(self: Any, value: Any) -> Any:
-    """Set every element to `value`, a number or a 0-d tensor."""
-    from ..tape.constants import full
-
-    check_writable(self)
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-            )
-        return copy_(self, value)
-    return write(self, _filled(self, value, full))
-
-
-def _filled(self: Any, value: Any, full: Callable[..., Any]) -> Any:
-    return full(self._node.type.shape, value, self.dtype)
-
-
-def zero_(self: Any) -> Any:
-    """Set every element to zero."""
-    return fill_(self, 0)
-
-
-def set_(self: Any, source: Any) -> Any:
-    """Let the tensor have the storage of `source`."""
-    set_data(self, source)
-    return self
-
+__all__ = [
+    "can_cast", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_signed", "is_storage", "numel", "result_type",
+    "typename",
+]
 
 METHODS: dict[str, Any] = {
-    "bfloat16": _to_dtype("bfloat16", dtypes.bfloat16),
-    "bool": _to_dtype("bool", dtypes.bool),
-    "byte": _to_dtype("byte", dtypes.uint8),
-    "cdouble": _to_dtype("cdouble", dtypes.complex128),
-    "cfloat": _to_dtype("cfloat", dtypes.complex64),
-    "char": _to_dtype("char", dtypes.int8),
-    "copy_": copy_,
-    "cpu": cpu,
-    "cuda": cuda,
     "data_ptr": data_ptr,
+    "const_data_ptr": data_ptr,
     "dim": dim,
-    "double": _to_dtype("double", dtypes.float64),
+    "dim_order": dim_order,
     "element_size": element_size,
-    "fill_": fill_,
-    "float": _to_dtype("float", dtypes.float32),
-    "half": _to_dtype("half", dtypes.float16),
-    "int": _to_dtype("int", dtypes.int32),
+    "get_device": get_device,
     "is_complex": is_complex,
     "is_contiguous": is_contiguous,
     "is_floating_point": is_floating_point,
-    "long": _to_dtype("long", dtypes.int64),
+    "is_nonzero": is_nonzero,
+    "is_set_to": is_set_to,
+    "is_signed": is_signed,
     "ndimension": dim,
     "nelement": numel,
     "numel": numel,
-    "set_": set_,
-    "short": _to_dtype("short", dtypes.int16),
     "size": size,
-    "storage_offset": storage_offset,
     "stride": stride,
-    "to": to,
-    "type": type_,
-    "type_as": type_as,
-    "zero_": zero_,
+    "name": None,
+    # What PyTorch's tensors may be, and these never are.
+    "is_cpu": True,
+    "is_cuda": False,
+    "is_meta": False,
+    "is_mps": False,
+    "is_nested": False,
+    "is_quantized": False,
+    "is_sparse": False,
+    "is_sparse_csr": False,
+    "is_xpu": False,
+    "is_pinned": lambda self: False,
+    "is_shared": lambda self: False,
 }
-
-__all__ = ["is_complex", "is_floating_point", "numel"]

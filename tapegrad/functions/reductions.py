@@ -43,17 +43,21 @@ def sum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dty
     require_tensor("sum", input)
     name = None if dim is None else "SumBackward1"
     axes = normalise_axes(dim, input._node.type.ndim)
-    if dtype is None or dtype is input.dtype:
+    if dtype is None:
         return record(rows.reduce_sum, (input,), (axes, keepdim), name)
-    start = here()
-    return show(name or "SumBackward0", record(rows.reduce_sum, (_cast("sum", input, dtype),), (axes, keepdim)), start)
+    return in_dtype(input, dtype, lambda input: record(rows.reduce_sum, (input,), (axes, keepdim)), name or "SumBackward0")
 
 
-def _cast(name: str, input: Any, dtype: dtypes.dtype) -> Any:
-    """Return the input in the dtype asked for."""
+def in_dtype(input: Any, dtype: dtypes.dtype | None, function: Any, shown: str) -> Any:
+    """Return what a function of the input gives, computed in the dtype asked for (integers: in int64, then cast)."""
+    if dtype is None or dtype is input.dtype:
+        result = function(input)
+        return result if dtype is None or result.dtype is dtype else cast(result, dtype=dtype)
     if input.requires_grad and dtype.category < dtypes.FLOAT:
         raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
-    return cast(input, dtype=dtype)
+    start = here()
+    result = function(cast(input, dtype=dtype))
+    return show(shown, result if result.dtype is dtype else cast(result, dtype=dtype), start)
 
 
 @accepts_out
@@ -119,12 +123,9 @@ def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: dt
     tensor(24.)
     """
     require_tensor("prod", input)
-    start = here()
-    if dtype is not None and dtype is not input.dtype:
-        input = _cast("prod", input, dtype)
     axes = normalise_axes(dim, input.ndim)
     name = "ProdBackward0" if dim is None else "ProdBackward1"
-    return show(name, record(rows.reduce_prod, (input,), (axes, keepdim), name), start)
+    return in_dtype(input, dtype, lambda input: record(rows.reduce_prod, (input,), (axes, keepdim), name), name)
 
 
 @accepts_out
@@ -229,7 +230,7 @@ def _expands(shape: Sequence[int], to: Sequence[int]) -> bool:
     return True
 
 
-# not public: product_of show sum_to_size
+# not public: product_of show in_dtype sum_to_size
 __all__ = [
     "all", "any", "count_nonzero", "log_softmax", "logsumexp", "mean", "nanmean", "nansum", "prod", "softmax", "sum",
 ]

@@ -104,6 +104,26 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
     return _tensor(result)
 
 
+def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Any, ...]:
+    """Return the coordinates, in a tensor of this shape, of indices into it when flattened.
+
+    >>> import tapegrad
+    >>> tapegrad.unravel_index(tapegrad.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
+    """
+    require_tensor("unravel_index", indices, "indices")
+    if indices.dtype.category != dtypes.INTEGER:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
+    coordinates = []
+    for length in reversed(lengths):
+        coordinates.append(indices % length)
+        indices = indices // length
+    return tuple(coordinates[::-1])
+
+
 # Counts
 
 
@@ -197,7 +217,7 @@ def _edges(name: str, values: Any, bins: Any, range: Sequence[float] | None, pla
 
 __all__ = [
     "argwhere", "bincount", "histc", "histogram", "histogramdd", "nonzero", "nonzero_static", "unique",
-    "unique_consecutive",
+    "unique_consecutive", "unravel_index",
 ]
 
-METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name != "histogramdd"}
+METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name not in ("histogramdd", "unravel_index")}

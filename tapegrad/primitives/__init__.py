@@ -14,6 +14,7 @@ FAMILIES = (
     "cumulative",
     "indexing",
     "linalg",
+    "losses",
     "marks",
     "movement",
     "picking",

@@ -61,7 +61,8 @@ def _logsumexp(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 def _row_type(name: str) -> Any:
     def type_rule(a: Type, axes: tuple[int, ...]) -> Any:
-        require_floating(name, a)
+        if not a.dtype.is_floating_point:
+            raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{a.dtype.title}'")
         return a.dtype, a.shape
 
     return type_rule
@@ -103,6 +104,18 @@ def _logsumexp_type(a: Type, axes: tuple[int, ...], keepdims: bool) -> Any:
     return a.dtype, reduced_shape(a.shape, axes, keepdims)
 
 
+def _weights(a: Any, r: Any, types: Any, axes: tuple[int, ...]) -> Any:
+    """Return the share of each exponential in its sum."""
+    return exp(a - _kept(r, types, axes))
+
+
+def _logsumexp_vjp(g: Any, a: Any, r: Any, types: Any, axes: tuple[int, ...]) -> Any:
+    from .signs import conj
+
+    weights = _weights(a, r, types, axes)
+    return _kept(g, types, axes) * (conj(weights) if a.dtype.is_complex else weights)
+
+
 def _kept(value: Any, types: Any, axes: tuple[int, ...]) -> Any:
     """Return a reduced value with its reduced dimensions kept."""
     return reshape(value, shape=reduced_shape(types[0].shape, axes, True))
@@ -112,9 +125,9 @@ logsumexp = other(
     "logsumexp",
     _logsumexp,
     _logsumexp_type,
-    vjp=lambda g, a, r, types, axes: _kept(g, types, axes) * exp(a - _kept(r, types, axes)),
+    vjp=_logsumexp_vjp,
     jvp=lambda g, a, r, types, axes, keepdims: reduce_sum(
-        g[0] * exp(a - _kept(r, types, axes)), axes=axes, keepdims=keepdims
+        g[0] * _weights(a, r, types, axes), axes=axes, keepdims=keepdims
     ),
     parameters=("axes", "keepdims"),
     batch=batching.shifted_axes,

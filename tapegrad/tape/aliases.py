@@ -28,21 +28,34 @@ Link = tuple[str, tuple[Any, ...], int]
 
 def make_view(base: Any, primitive: Any, numbers: tuple[Any, ...] = (), parameters: tuple[Any, ...] = (), name: str | None = None) -> Any:
     """Record a movement primitive whose result is a view of `base`, and remember the alias."""
-    view = record(primitive, (base, *numbers), parameters, name)
-    if not state.grad_enabled and not state.inference and base.requires_grad:
+    view = _record_view(base, primitive, (base, *numbers), parameters, name)
+    if base.requires_grad and (not state.grad_enabled or state.inference):
         become_leaf(view, True)  # a view made without grad of what requires it says that it does
     register_view(base, view, (primitive.name, parameters, len(numbers)), numbers)
     return view
 
 
+def _record_view(
+    base: Any, primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...] = (), name: str | None = None
+) -> Any:
+    """Record a view, which is an inference tensor where its base is one."""
+    inference = base._node.type.is_inference
+    if inference is state.inference:
+        return record(primitive, operands, parameters, name)
+    with GradMode(state.grad_enabled, inference):
+        return record(primitive, operands, parameters, name)
+
+
 def register_view(base: Any, view: Any, link: Link, numbers: tuple[Any, ...] = ()) -> None:
     """Remember that `view` is what `link` makes of `base`."""
     root = base._root()
-    view._base = root
+    view._alias_of = root
     view._chain = (*base._chain, link)
     view._chain_numbers = (*base._chain_numbers, *numbers)
     if base._is_detached:
         view._is_detached = True
+        view._detached_base = base if base._detached_base is None else base._detached_base
+        view._own_version = base._own_version
     if base._is_multiple_view is not None:
         view._is_multiple_view = base._is_multiple_view
     if not state.grad_enabled or base._made_without_grad:
@@ -65,14 +78,14 @@ def _share_buffer(root: Any, view: Any) -> None:
 
 def regenerate(view: Any) -> None:
     """Bring a stale view up to date with its root."""
-    with GradMode(not view._made_without_grad):
+    with GradMode(not view._made_without_grad, view._alias_of._node.type.is_inference):
         start = here()
-        current = apply_chain(view._base, view._chain, view._chain_numbers)
+        current = apply_chain(view._alias_of, view._chain, view._chain_numbers)
         if current.requires_grad:
             mark_composed("AsStridedBackward0", current, start)
         take_place(view, current)
         view._is_stale = False
-        _share_buffer(view._base, view)
+        _share_buffer(view._alias_of, view)
     if view._is_leaf_view:
         make_leaf(view)
 
@@ -83,15 +96,22 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
     Call `checks.check_writable` before computing `result`, so that an error leaves everything as it was.
     """
     root = tensor._root()
+    if state.inference and not root._node.type.is_inference and result._node.type.is_inference:
+        with GradMode(False, False):
+            result = record(detach, (result,))  # a normal tensor stays one
     if root is tensor:
-        _write(root, result)
+        _write(root, result, tensor)
         return tensor
     chain = tuple([link for link in tensor._chain if link[0] != "detach"])
     if tensor._is_detached:
         with GradMode(False):
-            _write(root, _with_part(root, result, chain, tensor._chain_numbers), data_only=True)
+            data = record(detach, (result,)) if result.requires_grad else result
+            _write(root, _with_part(root, data, chain, tensor._chain_numbers), tensor)
+        if result.requires_grad:  # the history is that of the detached tensor alone
+            take_place(tensor, result)
+            tensor._is_stale = False
     else:
-        _write(root, _with_part(root, result, chain, tensor._chain_numbers))
+        _write(root, _with_part(root, result, chain, tensor._chain_numbers), tensor)
     return tensor
 
 
@@ -101,14 +121,19 @@ def _with_part(root: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any
     return record(update, (root, part, *numbers), (chain,), "torch::autograd::CopySlices")
 
 
-def _write(root: Any, result: Any, data_only: bool = False) -> None:
-    """Give a root tensor a new value; a leaf that requires grad stays one, and its views become stale."""
+def _write(root: Any, result: Any, written: Any) -> None:
+    """Give a root tensor a new value, by way of `written` (it, or a view of it); its views become stale.
+
+    A leaf that requires grad stays one; a result of others keeps its history where none is recorded.
+    """
     requires_grad = root._node.type.requires_grad
     was_leaf = requires_grad and root.is_leaf
-    if data_only and requires_grad and not was_leaf:
-        with GradMode(True):
+    if requires_grad and not was_leaf and not state.grad_enabled:
+        with GradMode(True, False):
             result = record(assign, (root, result))
-    checks.note_overwrite(root)
+    if checks.inplace_checks and written._own_version is None:
+        for changed in (root, *live_views(root)):
+            checks.note_version(changed)
     buffer = root._array if root._is_shared and is_concrete(root) and buffer_is_seen(root) else None
     if buffer is not None and buffer.flags.writeable:
         np.copyto(buffer, read(result))
@@ -120,7 +145,10 @@ def _write(root: Any, result: Any, data_only: bool = False) -> None:
         take_place(root, result)
     if was_leaf:
         make_leaf(root)
-    root._version_count += 1
+    if written._own_version is None:
+        root._version_count += 1
+    else:
+        written._own_version[0] += 1
     if root._views is not None:
         for view in live_views(root):
             _make_stale(view)
@@ -231,11 +259,12 @@ def detached(tensor: Any, own_version: bool = False) -> Any:
     if is_concrete(tensor) and not tensor._is_stale:
         view = tensor._like(tensor._array, tensor._node.type.replace(requires_grad=False))
     else:
-        view = record(detach, (tensor,))
+        view = _record_view(tensor, detach, (tensor,))
     register_view(tensor, view, ("detach", (), 0))
     view._is_detached = True
+    view._detached_base = None
     view._made_without_grad = False
-    view._has_own_version = own_version
+    view._own_version = [0] if own_version else tensor._own_version
     return view
 
 
@@ -254,8 +283,8 @@ def set_data(tensor: Any, value: Any) -> None:
     tensor._node = value._node.type.replace(requires_grad=type_.requires_grad)
     tensor._home, tensor._home_slot = home, slot
     for view in live_views(tensor):
-        view._base = None  # they keep the storage that the tensor had
-    tensor._views = None
+        view._alias_of = None  # they keep the storage that the tensor had
+    tensor._views = []  # not None: the value was another before, which teach.history asks for
 
 
 def become_leaf(tensor: Any, requires_grad: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from .buffers import is_concrete
 from .segment import state
 
-_inplace_checks = False
+inplace_checks = False
 
 
 def set_inplace_checks(enabled: bool) -> None:
@@ -18,8 +18,8 @@ def set_inplace_checks(enabled: bool) -> None:
 
     >>> set_inplace_checks(False)
     """
-    global _inplace_checks
-    _inplace_checks = bool(enabled)
+    global inplace_checks
+    inplace_checks = bool(enabled)
 
 
 def check_writable(tensor: Any) -> None:
@@ -32,8 +32,8 @@ def check_writable(tensor: Any) -> None:
         )
     if type_.is_inference and not state.inference:
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
-            "tensor before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
     if not state.grad_enabled:
         return
@@ -60,18 +60,14 @@ def check_writable(tensor: Any) -> None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def note_overwrite(tensor: Any) -> None:
-    """Remember, while the check is on, that the value at a tensor's slot is about to be overwritten."""
-    if not _inplace_checks:
-        return
+def note_version(tensor: Any) -> None:
+    """Remember, where the check is on, which version of a tensor is at its slot: before it is overwritten, or on import."""
     segment, slot = _place_of(tensor)
     if segment is None:
         return
-    if segment.overwritten is None:
-        segment.overwritten = {}
-    function = tensor.grad_fn
-    name = None if function is None else function.name().removesuffix("Backward0")
-    segment.overwritten[slot] = (weakref.ref(tensor), name, tensor._version_count)
+    if segment.versions is None:
+        segment.versions = {}
+    segment.versions.setdefault(slot, (weakref.ref(tensor), tensor._version))
 
 
 def _place_of(tensor: Any) -> tuple[Any, int]:
@@ -85,27 +81,31 @@ def _place_of(tensor: Any) -> tuple[Any, int]:
 
 def check_versions(segment: Any, node: Any) -> None:
     """Raise PyTorch's error if a value saved by this record was modified in place since, and the check is on."""
-    if not _inplace_checks or not segment.overwritten:
+    if not inplace_checks or not segment.versions:
         return
+    results = [output.slot for output in node.outputs]
     for slot in node.saved:
-        if slot in segment.overwritten:
-            reference, name, expected = segment.overwritten[slot]
+        if slot in segment.versions:
+            reference, expected = segment.versions[slot]
             tensor = reference()
-            if tensor is not None:
-                raise RuntimeError(_version_error(tensor, name, expected))
+            if tensor is not None and tensor._version != expected:
+                operation = node.name or node.primitive.grad_name
+                raise RuntimeError(_version_error(tensor, expected, operation if slot in results else None))
 
 
-def _version_error(tensor: Any, name: str | None, expected: int) -> str:
-    function = tensor.grad_fn
-    source = "" if name is None else f", which is output 0 of {name if function is None else _operation(function)}"
+def _version_error(tensor: Any, expected: int, operation: str | None) -> str:
+    """Return PyTorch's text; a tensor that the operation did not make itself is named by what made its present value."""
+    if operation is None and not tensor.is_leaf:
+        operation = tensor.grad_fn.name()
+    source = "" if operation is None else f", which is output 0 of {_short(operation)},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{tensor.dtype.title}Tensor {list(tensor.shape)}]{source}, is at version {tensor._version}; expected version "
+        f"[torch.{tensor.dtype.title}Tensor {list(tensor.shape)}]{source} is at version {tensor._version}; expected version "
         f"{expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
-def _operation(function: Any) -> str:
-    name: str = function.name()
-    return name.removesuffix("Backward0").removesuffix("Backward1")
+def _short(operation: str) -> str:
+    """Return the name of an operation as this error shows it: Exp for ExpBackward0, Max1 for MaxBackward1."""
+    return operation.removesuffix("Backward0").replace("Backward", "") if "::" not in operation else operation

@@ -104,7 +104,7 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
         value = environment[slot]
         if value.__class__ is not np.ndarray and value.__class__ is not Failure:
             value = np.asarray(value)
-        if segment.shared and tensor._base is None and _overlaps(value, segment.shared):
+        if segment.shared and tensor._alias_of is None and _overlaps(value, segment.shared):
             value = value.copy()
         tensor._array = value
         type_ = tensor._node.type

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import checks
 from .buffers import buffer_is_seen, is_concrete
 from .segment import Segment, open_segment, state
 from .trace import IMPORT, NUMBERS, SEALED, Node, grow
@@ -99,7 +100,8 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
     if node is SEALED:
         return
     known = node.length - segment.grown_at
-    if node.is_full or known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES):
+    departs = known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES)
+    if node.has_records and (node.is_full or departs):
         from .materialise import materialise
 
         node.departures += 1
@@ -163,13 +165,15 @@ def enter(tensor: Any) -> None:
         tensor._segment = segment
         segment.values.append(array)
         break
+    if checks.inplace_checks:
+        checks.note_version(tensor)
     if type_.requires_grad:
         if tensor._home is None:
             segment.origins[child.slot] = tensor
         else:
             segment.rise_above(tensor._home)
             segment.origins[child.slot] = (tensor._home, tensor._home_slot)
-    root = tensor if tensor._base is None else tensor._base
+    root = tensor if tensor._alias_of is None else tensor._alias_of
     if root._is_shared and buffer_is_seen(root):
         segment.urgent = True
         segment.shared.append(array)

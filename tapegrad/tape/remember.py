@@ -36,7 +36,7 @@ class Remembered:
 def sweep_key(roots: list[Any], cotangents: list[Any], targets: list[Any] | None, options: tuple[bool, bool]) -> Any:
     """Return what a sweep's result depends on besides the segment's structure; None for a sweep not to be remembered."""
     segment = state.segment
-    if segment.node is SEALED or segment.node.root.eager or segment.retained or segment.overwritten:
+    if segment.node is SEALED or segment.node.root.eager or segment.retained or segment.versions:
         return None
     for root in roots:
         if root._is_stale or root._segment is not segment or is_concrete(root):

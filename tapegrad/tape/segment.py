@@ -39,7 +39,7 @@ class Segment:
         "leaves",
         "released",
         "retained",
-        "overwritten",
+        "versions",
         "composed",
         "grad_functions",
         "__weakref__",
@@ -62,7 +62,7 @@ class Segment:
         self.leaves: dict[int, Any] = {}
         self.released: set[int] = set()
         self.retained: dict[int, Any] | None = None
-        self.overwritten: dict[int, Any] | None = None
+        self.versions: dict[int, Any] | None = None
         self.composed: dict[int, tuple[str, tuple[int, int]]] | None = None
         self.grad_functions: Any = None
 
@@ -117,16 +117,17 @@ def set_grad_mode(enabled: bool, inference: bool) -> None:
 
 
 class GradMode:
-    """The thread's grad mode for the time of a `with` block."""
+    """The thread's grad mode (and, if given, inference mode) for the time of a `with` block."""
 
-    __slots__ = ("enabled", "previous")
+    __slots__ = ("enabled", "inference", "previous")
 
-    def __init__(self, enabled: bool) -> None:
+    def __init__(self, enabled: bool, inference: bool | None = None) -> None:
         self.enabled = enabled
+        self.inference = inference
 
     def __enter__(self) -> None:
         self.previous = state.grad_enabled, state.inference
-        set_grad_mode(self.enabled, state.inference)
+        set_grad_mode(self.enabled, state.inference if self.inference is None else self.inference)
 
     def __exit__(self, *_: object) -> None:
         set_grad_mode(*self.previous)

@@ -62,6 +62,7 @@ class Node:
         "inference",
         "length",
         "nbytes",
+        "has_records",
         "root",
         "node",
         "used",
@@ -87,6 +88,7 @@ class Node:
     run: Callable[..., Any]
     saved: tuple[int, ...]
     releases: bool
+    has_records: bool
     root: Root
     plans: dict[Any, Any] | None
     sweeps: dict[Any, Any] | None
@@ -113,6 +115,7 @@ class Node:
             self.inference = parent.inference
             self.length = parent.length + 1
             self.nbytes = parent.nbytes
+            self.has_records = parent.has_records
             self.root = parent.root
 
     @property
@@ -160,6 +163,7 @@ class Root(Node):
         self.inference = False
         self.length = 0
         self.nbytes = 0
+        self.has_records = False  # a segment of outside values only is never full: the record that they are for comes next
         self.limit = PENDING_LIMIT
         self.eager = eager
         self.count = 0
@@ -238,6 +242,7 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node.outputs = (node,) if primitive.results == 1 else tuple([Output(node, slot + i, t) for i, t in enumerate(kind.results)])
     node.next_slot = slot + primitive.results
     node.nbytes += kind.nbytes
+    node.has_records = True
     node.parameters = kind.parameters
     node.run = kind.run
     node.saved = tuple([resolved[place].slot if place >= 0 else slot + ~place for place in kind.saved])
@@ -263,7 +268,7 @@ class Kind:
         grad_enabled, inference = modes
         self.parameters = dict(zip(primitive.parameters, values, strict=True))
         ruled = primitive.type_rule(*types, **self.parameters)
-        differentiable = grad_enabled and primitive.differentiable and any([t.requires_grad for t in types])
+        differentiable = grad_enabled and not inference and primitive.differentiable and any([t.requires_grad for t in types])
         number = all([t.is_number for t in types])
         self.results = tuple(
             [_result_type(rule, differentiable, number, inference) for rule in (ruled if primitive.results > 1 else (ruled,))]

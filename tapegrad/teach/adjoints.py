@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.backward import grad
+from ..autograd.engine import grad
 from ..tape.constants import zeros_of
 from ..tape.record import read
 from ..tape.segment import Segment, state
@@ -23,9 +23,10 @@ from .history import History, Line, Stretch
 
 
 def adjoints_of(history: History, cotangent: Tensor | None) -> dict[Line, Any]:
-    """Return the adjoint of each line that has one, as an array; none where a value that is needed is not known.
+    """Return the adjoint of each line that has one, as an array.
 
-    The sweep starts at the root, with this cotangent (None: one, for a real value of one element).
+    The sweep starts at the root, with this cotangent (None: one, for a real value of one element). There are no
+    adjoints where a value that is needed is not known, or where the sweep raises (no derivative, say).
     """
     if history.root is None or not can_start(history.root.type, cotangent):
         return {}
@@ -33,13 +34,17 @@ def adjoints_of(history: History, cotangent: Tensor | None) -> dict[Line, Any]:
         return {}
     copies = _copies(history.stretches)
     places = [(line, _stand_in(copies, *place)) for line in history.values() if line.type.requires_grad for place in line.places]
+    root = _stand_in(copies, *history.root.places[0])
     with _another_tape():
-        root = _stand_in(copies, *history.root.places[0])
-        gradients = grad(root, [tensor for _, tensor in places], cotangent, retain_graph=True, allow_unused=True)
-        found: dict[Line, Any] = {}
-        for (line, _), gradient in zip(places, gradients, strict=True):
-            if gradient is not None:
-                found[line] = np.add(found[line], read(gradient)) if line in found else read(gradient)
+        try:
+            gradients = grad(root, [tensor for _, tensor in places], cotangent, retain_graph=True, allow_unused=True)
+            arrays = [None if gradient is None else read(gradient) for gradient in gradients]
+        except Exception:  # backward() will raise it to the user; the rest of the table is worth showing
+            return {}
+    found: dict[Line, Any] = {}
+    for (line, _), array in zip(places, arrays, strict=True):
+        if array is not None:
+            found[line] = np.add(found[line], array) if line in found else array
     return found
 
 

@@ -104,6 +104,15 @@ class Line:
         self.leaf = stretch.leaf_of(node) if node.primitive in (IMPORT, LEAF) else None
 
 
+def _was_never_modified(tensor: Tensor) -> bool:
+    """Whether a tensor surely has the value that it began with: nobody else can write to it, and nobody ever did.
+
+    Views are suspicious, `data` more than others: what is done to it, the version does not show.
+    """
+    is_own = tensor._alias_of is None and tensor._views is None and not tensor._is_shared
+    return is_own and is_concrete(tensor) and tensor._version_count == 0
+
+
 def _same(first: Line, second: Line) -> bool:
     """Whether two imports are of one value: of the same array, or of the same leaf with nothing known to the contrary."""
     if first.leaf is not second.leaf:
@@ -168,7 +177,7 @@ class History:
     def _look_elsewhere(self, stretch: Stretch) -> None:
         """Look for values that a segment brought in but did not keep: in older segments, and in the leaves.
 
-        A leaf has the value that it had if it was never modified in place.
+        A leaf has the value that it had if it was never modified.
         """
         for node in stretch.shown():
             if node.primitive is not IMPORT or node.slot in stretch.known:
@@ -176,7 +185,7 @@ class History:
             older, leaf = self._older(stretch, node), stretch.leaf_of(node)
             if older is not None and older[1].slot in older[0].known:
                 stretch.known[node.slot] = older[0].known[older[1].slot]
-            elif leaf is not None and is_concrete(leaf) and leaf._version_count == 0 and not leaf._is_shared:
+            elif leaf is not None and _was_never_modified(leaf):
                 stretch.known[node.slot] = leaf._array
 
     def _operand(self, stretch: Stretch, operand: Any) -> Any:

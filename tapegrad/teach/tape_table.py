@@ -72,7 +72,7 @@ def tape_table(
     - *shape*: with the dtype, where that is not the default one.
     - *value*: if it has few elements, these; else the smallest and the largest. Values that are pending are computed for the
       table alone. Of what has been materialised, the tape has only what it kept, and what follows from that; "-"
-      is the rest. A leaf that was never modified in place has its value itself.
+      is the rest. A leaf that was never modified, nor viewed, has its value itself.
     - *kept*: whether the reverse sweep needs the value. "released": it did, and had its turn.
     - *adjoint*: the derivative of the last line by this one. There is none without history, or once released.
 

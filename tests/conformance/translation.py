@@ -1,7 +1,9 @@
-"""PyTorch's values as tapegrad's, so that one sample can be given to both libraries."""
+"""PyTorch's values and functions as tapegrad's, so that one sample can be given to both libraries."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,106 +18,154 @@ from tapegrad.tape.types import make_type
 _DTYPES = {
     getattr(torch, dtype.name): dtype for dtype in vars(dtypes).values() if isinstance(dtype, dtypes.dtype)
 }
-_FORMATS = {getattr(torch, name): getattr(tapegrad, name) for name in ("contiguous_format", "preserve_format", "channels_last")}
-_FORMATS[torch.channels_last_3d] = tapegrad.channels_last_3d
+_FORMATS = {
+    getattr(torch, name): getattr(tapegrad, name)
+    for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+}
+MOST_DIMENSIONS = 64  # NumPy's limit; PyTorch has none
 
 
 class Untranslatable(Exception):
-    """A value that tapegrad has no counterpart of, such as a sparse tensor or a float8 dtype."""
+    """A value that tapegrad has no counterpart of, such as a sparse tensor or one of float8."""
 
 
-def copy_for_torch(value: Any) -> Any:
-    """Return nested values with each tensor in them copied, as a leaf that requires grad if the tensor did."""
-    return _translated(value, _copied_leaf, lambda other: other, {})
+# Values
 
 
-def copy_for_tapegrad(value: Any) -> Any:
-    """Return nested values as tapegrad's, with new leaves."""
-    return _translated(value, _leaf, _constant, {})
+def for_torch(value: Any) -> Any:
+    """Return nested values with each tensor copied, as a leaf that requires grad if the tensor does."""
+    return _translated(value, _torch_leaf, lambda other: other, {})
 
 
-def _translated(
-    value: Any, of_tensor: Callable[[Any], Any], of_other: Callable[[Any], Any], known: dict[int, Any]
-) -> Any:
+def for_tapegrad(value: Any) -> Any:
+    """Return nested values as tapegrad's, with each tensor copied, as a leaf."""
+    return _translated(value, _tapegrad_leaf, _tapegrad_constant, {})
+
+
+def _translated(value: Any, tensor: Callable[[Any], Any], other: Callable[[Any], Any], known: dict[int, Any]) -> Any:
     if isinstance(value, torch.Tensor):
-        if id(value) not in known:  # one tensor given twice stays one tensor
-            known[id(value)] = of_tensor(value)
+        if id(value) not in known:  # a tensor that is given twice stays one tensor
+            known[id(value)] = tensor(value)
         return known[id(value)]
-    if isinstance(value, torch.Size):
-        return tuple(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[_translated(part, of_tensor, of_other, known) for part in value])
-    if isinstance(value, (list, tuple)):
-        return type(value)([_translated(part, of_tensor, of_other, known) for part in value])
+    if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
+        parts = [_translated(part, tensor, other, known) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, dict):
-        return {name: _translated(part, of_tensor, of_other, known) for name, part in value.items()}
-    return of_other(value)
+        return {name: _translated(part, tensor, other, known) for name, part in value.items()}
+    if isinstance(value, slice):
+        return slice(*[_translated(part, tensor, other, known) for part in (value.start, value.stop, value.step)])
+    return other(value)
 
 
 def _plain(tensor: Any) -> Any:
-    if tensor.layout is not torch.strided or tensor.is_nested or tensor.dtype not in _DTYPES:
-        raise Untranslatable(f"a tensor of {tensor.layout} and {tensor.dtype}")
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.dtype not in _DTYPES or tensor.is_quantized:
+        raise Untranslatable(f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}")
+    if tensor.ndim > MOST_DIMENSIONS:
+        raise Untranslatable(f"a tensor of {tensor.ndim} dimensions")
     return tensor.detach().resolve_conj().resolve_neg()
 
 
-def _copied_leaf(tensor: Any) -> Any:
+def _torch_leaf(tensor: Any) -> Any:
     plain = _plain(tensor)
-    storage = plain.untyped_storage().clone()
-    copied = torch.empty(0, dtype=plain.dtype).set_(storage, plain.storage_offset(), plain.shape, plain.stride())
+    memory = plain.untyped_storage().clone()
+    copied = torch.empty(0, dtype=plain.dtype).set_(memory, plain.storage_offset(), plain.shape, plain.stride())
     return copied.requires_grad_(tensor.requires_grad)
 
 
-def _leaf(tensor: Any) -> Any:
-    """Return a leaf with the tensor's values and strides, its memory as far as the tensor reaches copied."""
+def _tapegrad_leaf(tensor: Any) -> Any:
     plain = _plain(tensor)
-    dtype = _DTYPES[plain.dtype]
-    memory = torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage())
-    array = as_array(memory).copy()[plain.storage_offset() :]
-    strides = [stride * array.itemsize for stride in plain.stride()]
-    view = np.lib.stride_tricks.as_strided(array, plain.shape, strides)
-    return tapegrad.Tensor._wrap(view, make_type(dtype, tuple(plain.shape), plain.stride(), tensor.requires_grad, False, False))
+    memory = as_array(torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage())).copy()
+    strides = [stride * memory.itemsize for stride in plain.stride()]
+    array = np.lib.stride_tricks.as_strided(memory[plain.storage_offset() :], plain.shape, strides)
+    type_ = make_type(_DTYPES[plain.dtype], tuple(plain.shape), tuple(plain.stride()), tensor.requires_grad, False, False)
+    return tapegrad.Tensor._wrap(array, type_)
 
 
 def as_array(tensor: Any) -> np.ndarray[Any, Any]:
-    """Return a tensor of PyTorch's that does not require grad as an array."""
+    """Return the values of a tensor of either library, without history, as an array."""
+    detached = tensor.detach()
     if tensor.dtype is torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(dtypes.array_type(tapegrad.bfloat16))
-    return tensor.numpy()
+        array: np.ndarray[Any, Any] = detached.view(torch.int16).numpy().view(dtypes.array_type(tapegrad.bfloat16))
+    else:
+        array = detached.resolve_conj().resolve_neg().numpy()
+    return array
 
 
-def _constant(value: Any) -> Any:
+def _tapegrad_constant(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         if value not in _DTYPES:
             raise Untranslatable(str(value))
         return _DTYPES[value]
-    if isinstance(value, torch.device):
-        return str(value)
-    if isinstance(value, torch.memory_format):
-        return _FORMATS[value]
     if isinstance(value, torch.layout):
         if value is not torch.strided:
             raise Untranslatable(str(value))
         return tapegrad.strided
-    if isinstance(value, slice):
-        return slice(*[_constant_or_leaf(part) for part in (value.start, value.stop, value.step)])
+    if isinstance(value, torch.memory_format):
+        return _FORMATS[value]
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, torch.Size):
+        return tuple(value)
     if isinstance(value, types.FunctionType):
-        return of_tapegrad(value)
-    return value
+        return with_tapegrad(value)
+    return find(value) if callable(value) else value
 
 
-def _constant_or_leaf(value: Any) -> Any:
-    return copy_for_tapegrad(value)
+# Functions
+
+for _module in ("nn.functional", "linalg", "special", "fft", "masked", "signal.windows"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(f"tapegrad.{_module}")
 
 
-def of_tapegrad(function: Any) -> Any:
+def find(function: Any) -> Any:
+    """Return tapegrad's function for one of PyTorch's, or raise AttributeError."""
+    if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
+        return with_tapegrad(function)
+    for prefix, place in _PLACES:
+        if getattr(place, function.__name__, None) is function:
+            return attribute(f"{prefix}{function.__name__}")
+    raise AttributeError(f"nothing stands for {function}")
+
+
+_PLACES = (
+    ("", torch),
+    ("Tensor.", torch.Tensor),
+    ("nn.functional.", torch.nn.functional),
+    ("linalg.", torch.linalg),
+    ("special.", torch.special),
+    ("fft.", torch.fft),
+)
+
+
+def attribute(path: str) -> Any:
+    """Return what tapegrad has under a dotted name, or raise AttributeError."""
+    found: Any = tapegrad
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def with_tapegrad(function: Any) -> Any:
     """Return a function of PyTorch's tests that means tapegrad where it says ``torch``."""
+    if function.__name__ == "wrapper_set_seed":
+        return _from_seed
     names = {**function.__globals__, "torch": tapegrad}
+    for name in function.__code__.co_names:
+        if isinstance(names.get(name), types.FunctionType):
+            names[name] = with_tapegrad(names[name])
+    cells = None
     if function.__closure__ is not None:
-        cells = tuple([types.CellType(_in_tapegrad(cell.cell_contents)) for cell in function.__closure__])
-    else:
-        cells = None
+        contents = [cell.cell_contents for cell in function.__closure__]
+        cells = tuple([types.CellType(with_tapegrad(it) if isinstance(it, types.FunctionType) else it) for it in contents])
     return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
 
 
-def _in_tapegrad(value: Any) -> Any:
-    return of_tapegrad(value) if isinstance(value, types.FunctionType) else value
+def _from_seed(function: Any, *arguments: Any, **options: Any) -> Any:
+    """Call a function with the generator in the state that PyTorch's tests put theirs in."""
+    state = tapegrad.get_rng_state()
+    tapegrad.manual_seed(42)
+    try:
+        return function(*arguments, **options)
+    finally:
+        tapegrad.set_rng_state(state)

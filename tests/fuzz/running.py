@@ -115,7 +115,7 @@ def _describe_tensor(tensor: Any) -> dict[str, Any]:
         "is_leaf": tensor.is_leaf,
         "retains_grad": tensor.retains_grad,
         "version": tensor._version,
-        "value": np.array(tensor.tolist()).reshape(tuple(tensor.shape)),
+        "value": _value(tensor),
     }
     if tensor.numel() == 0 or 1 in tensor.shape:
         del described["stride"]
@@ -123,6 +123,14 @@ def _describe_tensor(tensor: Any) -> dict[str, Any]:
         grad = tensor.grad
         described["grad"] = None if grad is None else _describe_tensor(grad)
     return described
+
+
+def _value(tensor: Any) -> Any:
+    """Return a tensor's value, or, where reading it raises, the error (which no other run has)."""
+    try:
+        return np.array(tensor.tolist()).reshape(tuple(tensor.shape))
+    except Exception as error:
+        return error.with_traceback(None)
 
 
 def difference(ours: Any, theirs: Any, tolerance: float, where: str = "") -> str | None:

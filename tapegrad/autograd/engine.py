@@ -84,7 +84,7 @@ def _own(gradient: Tensor, taken: set[int], name: str | None) -> Tensor:
     """Return a tensor object of the leaf's own: a gradient that is the user's, or another leaf's, is not shared."""
     from ..primitives.movement import alias
 
-    if name is not None or id(gradient) in taken or gradient._base is not None:
+    if name is not None or id(gradient) in taken or gradient._alias_of is not None:
         gradient = record(alias, (gradient,), (), name)
     taken.add(id(gradient))
     return gradient

@@ -1,0 +1,201 @@
+"""Running one sample of an operation in a library, and comparing what two libraries gave."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .translation import as_array
+
+TOLERANCE = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
+
+
+class Outcome:
+    """What a sample gave: an error, or results and the derivatives of a contraction of them."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        self.results: Any = None
+        self.compared: Any = None
+        self.gradients: Any = None
+        self.second: Any = None
+
+
+def run(library: Any, function: Callable[..., Any], sample: Any, process: Callable[[Any], Any], *, second: bool) -> Outcome:
+    """Apply a function to a sample, a tuple of (input, arguments, options), and differentiate.
+
+    `process` takes from the results what does not depend on choices that are free (the signs of singular vectors).
+    """
+    outcome = Outcome()
+    first, arguments, options = sample
+    library.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            results = function(first, *arguments, **options)
+            outcome.results = described(results)
+            processed = process(results)
+            outcome.compared = outcome.results if processed is results else described(processed)
+            _differentiate(library, outcome, processed, tensors_in(sample), second)
+        except Exception as error:
+            outcome.error = error.with_traceback(None)
+    return outcome
+
+
+def _differentiate(library: Any, outcome: Outcome, results: Any, operands: list[Any], second: bool) -> None:
+    inputs = [operand for operand in operands if operand.requires_grad]
+    outputs = [result for result in tensors_in(results) if result.requires_grad]
+    if not inputs or not outputs:
+        return
+    weights = [weight(library, output, place) for place, output in enumerate(outputs)]
+    gradients = library.autograd.grad(outputs, inputs, weights, create_graph=second, allow_unused=True)
+    outcome.gradients = described(gradients)
+    outputs = [gradient for gradient in gradients if gradient is not None and gradient.requires_grad]
+    if second and outputs:
+        weights = [weight(library, output, place + 7) for place, output in enumerate(outputs)]
+        outcome.second = described(library.autograd.grad(outputs, inputs, weights, allow_unused=True))
+
+
+def weight(library: Any, like: Any, seed: int) -> Any:
+    """Return a fixed tensor, of the shape and dtype of another, to contract it with."""
+    shape = tuple(like.shape)
+    angles = np.arange(int(np.prod(shape))).reshape(shape) * 1.7 + 0.631 * seed + 0.3
+    values = np.exp(1j * angles) if like.dtype.is_complex else np.sin(angles)
+    return library.from_numpy(np.array(values)).to(like.dtype)
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in nested values, in order, each once."""
+    found: dict[int, Any] = {}
+    _collect(value, found)
+    return list(found.values())
+
+
+def _collect(value: Any, found: dict[int, Any]) -> None:
+    if hasattr(value, "requires_grad"):
+        found[id(value)] = value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _collect(part, found)
+    elif isinstance(value, dict):
+        _collect(list(value.values()), found)
+
+
+def described(value: Any) -> Any:
+    """Return nested results as lists, dicts, arrays and other plain values."""
+    if hasattr(value, "requires_grad"):
+        return {
+            "dtype": str(value.dtype),
+            "requires_grad": value.requires_grad,
+            "values": np.array(as_array(value)),
+        }
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"fields": list(value._fields), "parts": [described(part) for part in value]}
+    if isinstance(value, list | tuple):
+        return [described(part) for part in value]
+    if isinstance(value, dict):
+        return {name: described(part) for name, part in value.items()}
+    if isinstance(value, bool | int | str | None):
+        return value
+    return np.asarray(value) if isinstance(value, float | complex) else str(value)
+
+
+# Comparing
+
+
+def difference(ours: Outcome, theirs: Outcome, *, elementwise: bool) -> str | None:
+    """Return in words how an outcome differs from the one expected, or None.
+
+    Elements of an elementwise function differ by so much of themselves, those of others of the largest one.
+    """
+    if theirs.error is not None or ours.error is not None:
+        return error_difference(ours.error, theirs.error)
+    for aspect in ("results", "compared", "gradients", "second"):
+        mine, other = getattr(ours, aspect), getattr(theirs, aspect)
+        values = aspect != "results" or theirs.results is theirs.compared
+        found = _difference(mine, other, aspect, elementwise, values)
+        if found is not None:
+            return found
+    return None
+
+
+def _difference(ours: Any, theirs: Any, where: str, elementwise: bool, values: bool) -> str | None:
+    if type(ours) is not type(theirs):
+        return f"{where}: {_short(ours)}, not {_short(theirs)}"
+    if isinstance(theirs, np.ndarray):
+        return _array_difference(ours, theirs, where, elementwise, values)
+    if isinstance(theirs, dict):
+        if ours.keys() != theirs.keys():
+            return f"{where}: {list(ours)}, not {list(theirs)}"
+        parts = [(f"{where}.{key}", ours[key], theirs[key]) for key in theirs]
+    elif isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            return f"{where}: {len(ours)} of them, not {len(theirs)}"
+        parts = [(f"{where}[{place}]", ours[place], theirs[place]) for place in range(len(theirs))]
+    else:
+        return None if ours == theirs else f"{where}: {ours!r}, not {theirs!r}"
+    for name, mine, other in parts:
+        found = _difference(mine, other, name, elementwise, values)
+        if found is not None:
+            return found
+    return None
+
+
+def _array_difference(ours: Any, theirs: Any, where: str, elementwise: bool, values: bool) -> str | None:
+    if ours.shape != theirs.shape:
+        return f"{where}: shape {ours.shape}, not {theirs.shape}"
+    if not values:
+        return None
+    tolerance = TOLERANCE.get(str(theirs.dtype), 0.0)
+    if not is_near(ours, theirs, tolerance, elementwise):
+        return f"{where}: {_short(ours)}, not {_short(theirs)}"
+    return None
+
+
+def is_near(ours: Any, theirs: Any, tolerance: float, elementwise: bool) -> bool:
+    """Return whether arrays agree up to a tolerance, relative to what is greater than one."""
+    if tolerance == 0 or theirs.size == 0:
+        return bool(np.array_equal(ours, theirs))
+    if theirs.dtype.kind == "c":
+        return all(is_near(part(ours), part(theirs), tolerance, elementwise) for part in (np.real, np.imag))
+    mine, other = ours.astype(np.float64), theirs.astype(np.float64)
+    finite = np.abs(other[np.isfinite(other)])
+    scale = 1.0 if elementwise or not finite.size else max(1.0, float(finite.max()))
+    return bool(np.allclose(mine, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True))
+
+
+def _short(value: Any) -> str:
+    text = re.sub(r"\s+", " ", repr(value))
+    return text if len(text) < 300 else text[:300] + "..."
+
+
+# Errors
+
+
+def error_difference(ours: Exception | None, theirs: Exception | None, pattern: str | None = None) -> str | None:
+    """Return in words how an error differs from the one expected, or None.
+
+    The texts are the same, or ours fits `pattern`, except that PyTorch's argument parser says things of its own.
+    """
+    if theirs is None or ours is None or type(ours) is not type(theirs):
+        return f"raised {ours!r}, not {theirs!r}"
+    mine, other = text_of(ours), text_of(theirs)
+    if mine == other or _is_of_parser(other):
+        return None
+    if pattern is not None and re.search(pattern, str(ours)):
+        return None
+    return f"raised {type(ours).__name__}: {mine}\nand not {' ' * len(type(ours).__name__)}: {other}"
+
+
+def text_of(error: Exception) -> str:
+    """Return an error's text without positions in PyTorch's sources."""
+    text = re.sub(r"\s*Exception raised from .*", "", str(error), flags=re.DOTALL)
+    return re.sub(r" \(Triggered internally at [^)]*\)\.?", "", text).strip()
+
+
+def _is_of_parser(text: str) -> bool:
+    return "invalid combination of arguments" in text or "required positional argument" in text
