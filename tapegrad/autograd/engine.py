@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
+from ..functions.in_place import laid_out
 from ..tape.aliases import in_place
 from ..tape.constants import zeros
 from ..tape.materialise import materialise
@@ -48,7 +49,7 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for tensor in wanted:
             if not tensor.requires_grad:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         targets = [leaf_or_address(tensor) for tensor in wanted]
     sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph))
@@ -68,15 +69,17 @@ def backward(
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
     """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself."""
     existing = leaf._grad
-    if leaf._retains_grad:
-        existing = None
     if create_graph and gradient.requires_grad:
         leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards") if existing is None else existing + gradient
         return
-    if existing is None:
-        leaf._grad = _own(gradient, taken, None)
-    else:
-        with GradMode(False):
+    with GradMode(False):
+        if existing is None:
+            if gradient._node.type.strides != leaf._node.type.strides:
+                gradient = laid_out(gradient, leaf._node.type)
+            leaf._grad = _own(gradient, taken, None)
+        elif leaf.retains_grad:
+            leaf._grad = existing + gradient
+        else:
             in_place(existing, existing + gradient)
 
 
@@ -112,6 +115,13 @@ def grad(
     >>> grad(x**3, x)
     (tensor(12.),)
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
+            "graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -172,7 +182,7 @@ def _batched(
             raise RuntimeError(
                 f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes "
                 f"of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{place}] has a shape of {cotangent.shape} and output[{place}] has a shape of {root.shape}. If you only "
+                f"grad_output[{place}] has a shape of {cotangent.shape[1:]} and output[{place}] has a shape of {root.shape}. If you only "
                 "want some tensors in `grad_output` to be considered batched, consider using vmap."
             )
     rows = []

@@ -30,7 +30,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The operations that the operands come from, each with the number of its result."""
-        return tuple([_edge(segment, slot) for segment, slot in _operand_places(self._segment, self._slot)])
+        return tuple(_edges(self._segment, self._slot))
 
     def _output_number(self, tensor: Any) -> int:
         slot = address_of(tensor)[1]
@@ -113,22 +113,52 @@ def _accumulate_grad(leaf: Any) -> Node:
     return found  # type: ignore[no-any-return]
 
 
+# Primitives whose Python numbers are operands in PyTorch too.
+_SHOW_NUMBERS = frozenset(("add", "sub", "mul", "div", "floor_divide", "trunc_divide", "where"))
+_COPY = "torch::autograd::CopyBackwards"
+_NO_EDGE: tuple[Node | None, int] = (None, 0)
+
+
+def _edges(segment: Any, slot: int) -> list[tuple[Node | None, int]]:
+    """Return what the operation that made a value leads to: for each of its operands, a node and a result's number."""
+    if segment.composed is not None and slot in segment.composed:
+        name, start = segment.composed[slot]
+        edges = list(dict.fromkeys([_edge(*place) for place in _read_from_outside(segment, slot, start)]))
+    else:
+        node = _record_at(segment, slot)
+        name = node.name
+        if node.primitive.name == "update":
+            return _edges_of_update(segment, node)
+        edges = [_edge(segment if o.type.requires_grad else None, o.slot) for o in node.operands if _is_shown(node, o)]
+    return [_NO_EDGE, *edges] if name == _COPY and len(edges) == 1 else edges
+
+
+def _is_shown(node: Any, operand: Any) -> bool:
+    """Whether an operand is one that could have a history."""
+    primitive = node.primitive
+    if operand.type.is_number:
+        return primitive.name in _SHOW_NUMBERS and node.name != "RsubBackward1"
+    if primitive.derivatives is None:
+        return not operand.type.is_constant
+    return primitive.derivatives[node.operands.index(operand)] is not None
+
+
+def _edges_of_update(segment: Any, node: Any) -> list[tuple[Node | None, int]]:
+    """Return the edges of an in-place operation through a view: to the base, and to the operation's other operands."""
+    base, part = [_edge(segment if operand.type.requires_grad else None, operand.slot) for operand in node.operands[:2]]
+    return [base, _NO_EDGE] if part[0] is None else [base, *part[0].next_functions[1:]]
+
+
 def _edge(segment: Segment | None, slot: int) -> tuple[Node | None, int]:
     if segment is None:
-        return None, 0
+        return _NO_EDGE
     node = _record_at(segment, slot)
     number = next((i for i, output in enumerate(node.outputs) if output.slot == slot), 0)
     return _node_at(segment, slot), number
 
 
-def _operand_places(segment: Any, slot: int) -> list[tuple[Segment | None, int]]:
-    """Return where an operation's operands are on the tape; those of a composed one are what it reads from outside."""
-    if segment.composed is None or slot not in segment.composed:
-        node = _record_at(segment, slot)
-        return [
-            (segment if operand.type.requires_grad else None, operand.slot) for operand in node.operands if not operand.type.is_number
-        ]
-    start = segment.composed[slot][1]
+def _read_from_outside(segment: Any, slot: int, start: tuple[int, int]) -> list[tuple[Segment, int]]:
+    """Return where the values with a history are that a composed operation reads: those from before it began."""
     places: dict[tuple[Segment, int], None] = {}
     seen = set()
     stack = [(segment, slot)]

@@ -79,7 +79,7 @@ def accuracy(model: Any, data: digits.Digits) -> float:
     """Return the share of the test images that the network reads as what they are."""
     with torch.no_grad():
         read = model(data.test_images).argmax(1)
-    return (read == data.test_labels).float().mean().item()
+    return float((read == data.test_labels).float().mean().item())
 
 
 def show_tape(model: Any, data: digits.Digits) -> None:

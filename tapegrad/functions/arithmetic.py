@@ -8,10 +8,11 @@ from .. import dtypes, operators
 from ..primitives import arithmetic, comparison, division, rounding, special, transcendental
 from ..primitives.casting import cast
 from ..return_types import return_type
-from ..tape.record import here, mark_composed, record
+from ..tape.record import here, record
 from ..tensor import Tensor
 from .declare import accepts_out, c_name, operand, require_tensor, write_out, wrong_type
 from .in_place import in_place_method, in_place_methods
+from .reductions import show
 
 _frexp_type = return_type("frexp", ("mantissa", "exponent"))
 
@@ -58,15 +59,12 @@ def _add(name: str, primitive: Any, input: Any, other: Any, alpha: Any, out: Any
 
 def _add_multiple(primitive: Any, first: Any, second: Any, alpha: Any) -> Any:
     _check_alpha(alpha, max(_category(first), _category(second)))
-    if alpha.__class__ is bool:
-        alpha = int(alpha)
+    if isinstance(alpha, bool):
+        return record(primitive, (first, second & alpha))
     if not isinstance(second, Tensor):
         return record(primitive, (first, second * alpha))
     start = here()
-    result = record(primitive, (first, second * alpha))
-    if result.requires_grad:
-        mark_composed(primitive.grad_name, result, start)
-    return result
+    return show(primitive.grad_name, record(primitive, (first, second * alpha)), start)
 
 
 def _check_alpha(alpha: Any, category: int) -> None:
@@ -86,9 +84,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     _check_alpha(alpha, max(_category(first), _category(input)))
     start = here()
     result = record(arithmetic.sub, (first, input if alpha == 1 else input * alpha), (), "RsubBackward1")
-    if result.requires_grad:
-        mark_composed("RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1", result, start)
-    return result
+    return show("RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1", result, start)
 
 
 _DIVISIONS = {None: arithmetic.div, "trunc": division.trunc_divide, "floor": division.div_floor}
@@ -123,7 +119,8 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     if isinstance(value, float) and max(map(_category, (input, tensor1, tensor2))) < dtypes.FLOAT:
         value = int(value)
     start = here()
-    return _sum_with("AddcmulBackward0", start, input, tensor1 * tensor2, value)
+    operands, dtype = _in_single(input, tensor1, tensor2)
+    return _sum_with("AddcmulBackward0", start, operands[0], operands[1] * operands[2], value, dtype)
 
 
 @accepts_out
@@ -138,7 +135,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
         )
     start = here()
-    return _sum_with("AddcdivBackward0", start, input, tensor1 / tensor2, value)
+    operands, dtype = _in_single(input, tensor1, tensor2)
+    return _sum_with("AddcdivBackward0", start, operands[0], operands[1] / operands[2], value, dtype)
 
 
 def _check_three(name: str, input: Any, tensor1: Any, tensor2: Any) -> None:
@@ -146,13 +144,19 @@ def _check_three(name: str, input: Any, tensor1: Any, tensor2: Any) -> None:
         require_tensor(name, value, argument, position)
 
 
-def _sum_with(shown: str, start: Any, input: Any, product: Any, value: Any) -> Any:
+def _in_single(*tensors: Any) -> tuple[tuple[Any, ...], dtypes.dtype | None]:
+    """Return tensors of a 2-byte float dtype in float32, and the dtype to round the result to; others as they are."""
+    dtype = tensors[0].dtype
+    if dtype.itemsize != 2 or not dtype.is_floating_point or any(tensor.dtype is not dtype for tensor in tensors):
+        return tensors, None
+    return tuple([cast(tensor, dtype=dtypes.float32) for tensor in tensors]), dtype
+
+
+def _sum_with(shown: str, start: tuple[int, int], input: Any, product: Any, value: Any, dtype: dtypes.dtype | None) -> Any:
     if value.__class__ is not int or value != 1:
         product = product * value
     result = input + product
-    if result.requires_grad:
-        mark_composed(shown, result, start)
-    return result
+    return show(shown, result if dtype is None else cast(result, dtype=dtype), start)
 
 
 @accepts_out
@@ -183,9 +187,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
         result = input + difference * weight
     else:
         result = end - difference * (1 - weight)
-    if result.requires_grad:
-        mark_composed("LerpBackward1" if isinstance(weight, Tensor) else "LerpBackward0", result, start)
-    return result
+    return show("LerpBackward1" if isinstance(weight, Tensor) else "LerpBackward0", result, start)
 
 
 # Powers
@@ -261,9 +263,7 @@ def frexp(input: Any, *, out: Any = None) -> Any:
     >>> tapegrad.frexp(tapegrad.tensor([6.0])).exponent
     tensor([3], dtype=torch.int32)
     """
-    from ..primitives.exponents import frexp as primitive
-
-    result = _frexp_type(primitive(require_tensor("frexp", input)))
+    result = _frexp_type(arithmetic.frexp(require_tensor("frexp", input)))
     return result if out is None else write_out("frexp", out, result, input)
 
 
@@ -288,14 +288,15 @@ def heaviside(input: Any, values: Any) -> Any:
 
 
 @accepts_out
-def round(input: Any, *, decimals: int = 0) -> Any:  # noqa: A001 - PyTorch's name for it
+def round(input: Any, *, decimals: int | None = None) -> Any:  # noqa: A001 - PyTorch's name for it
     """Return each element rounded to `decimals` places, halves to even.
 
     >>> import tapegrad
     >>> tapegrad.round(tapegrad.tensor([0.5, 1.5, 2.7]))
     tensor([0., 2., 3.])
     """
-    return record(rounding.round, (require_tensor("round", input),), (decimals,), "RoundBackward1" if decimals else None)
+    name = "RoundBackward0" if decimals is None else "RoundBackward1"
+    return record(rounding.round, (require_tensor("round", input),), (decimals or 0,), name)
 
 
 @accepts_out
@@ -325,10 +326,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     from ..primitives.selection import clamp
 
     start = here()
-    result = special.logit(clamp(input, eps, 1 - eps))
-    if result.requires_grad:
-        mark_composed("LogitBackward0", result, start)
-    return result
+    return show("LogitBackward0", special.logit(clamp(input, eps, 1 - eps)), start)
 
 
 @accepts_out
@@ -348,9 +346,7 @@ def mvlgamma(input: Any, p: int) -> Any:
     result: Any = total
     for place in range(p):
         result = special.lgamma(input - place / 2) + result
-    if result.requires_grad:
-        mark_composed("MvlgammaBackward0", result, start)
-    return result
+    return show("MvlgammaBackward0", result, start)
 
 
 __all__ = [
@@ -374,7 +370,8 @@ def _polygamma_method(self: Any, n: int) -> Any:
 METHODS.update(
     float_power_=float_power_,
     polygamma=_polygamma_method,
-    polygamma_=in_place_method("polygamma_", _polygamma_method),
+    polygamma_=in_place_method("polygamma_", _polygamma_method, "PolygammaBackward1"),
+    __rdiv__=Tensor.__rtruediv__,
     __iadd__=METHODS["add_"],
     __isub__=METHODS["sub_"],
     __itruediv__=METHODS["div_"],

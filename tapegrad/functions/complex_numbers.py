@@ -8,7 +8,7 @@ from ..primitives import complex_pairs, signs
 from ..tape.aliases import make_view
 from ..tape.record import record
 from .declare import accepts_out, require_tensor
-from .in_place import in_place_methods
+from .in_place import in_place_method
 
 
 def real(input: Any) -> Any:
@@ -125,5 +125,5 @@ __all__ = [
 METHODS: dict[str, Any] = {
     name: globals()[name] for name in ("conj", "conj_physical", "is_conj", "is_neg", "resolve_conj", "resolve_neg")
 }
-METHODS.update(in_place_methods("conj_physical", METHODS))
+METHODS["conj_physical_"] = in_place_method("conj_physical_", conj_physical, "ConjPhysicalBackward1")
 METHODS.update(real=property(_real, _set_real), imag=property(_imag, _set_imag))

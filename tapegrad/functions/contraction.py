@@ -43,8 +43,6 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def _batched_name(first: Any, second: Any) -> str:
     """Return the name of the operation that ends PyTorch's product of (batches of) matrices."""
-    if first.ndim == second.ndim == 3 and first.shape[0] == second.shape[0]:
-        return "BmmBackward0"
     if first.ndim == 2 and first.requires_grad:  # it multiplies the transposed matrices, and transposes the result
         rows, columns = first.shape[0], second.shape[-1]
         moves = rows > 1 and columns > 1 and 0 not in second.shape

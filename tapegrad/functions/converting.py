@@ -7,11 +7,13 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
+from ..layout import preserve_format
 from ..primitives.casting import cast
 from ..primitives.copying import copy
-from ..tape.record import record
+from ..tape.record import here, record
 from ..tensor import Tensor
 from .arranging import clone
+from .reductions import show
 
 _TYPE_NAMES = {f"torch.{dtype.title}Tensor": dtype for dtype in dtypes.ALL if not dtype.is_complex}
 
@@ -24,9 +26,10 @@ def _converted(self: Any, dtype: dtypes.dtype, always: bool = False, memory_form
         result = record(copy, (self,), (), "ToCopyBackward0")
     else:
         result = self
-    if memory_format is not None and not result.is_contiguous(memory_format=memory_format):
-        result = clone(result, memory_format=memory_format)
-    return result
+    if memory_format in (None, preserve_format) or result.is_contiguous(memory_format=memory_format):
+        return result
+    start = here()
+    return show("ToCopyBackward0", clone(result, memory_format=memory_format), start)
 
 
 def to(self: Any, *arguments: Any, **options: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from .. import operators
 from ..primitives import arithmetic, bessel, comparison, division, rounding, selection, signs, special, transcendental
 from .declare import binary, unary
-from .in_place import in_place_methods
+from .in_place import in_place_method, in_place_methods
 
 absolute = abs = unary("abs", signs.absolute)
 acos = arccos = unary("acos", transcendental.acos)
@@ -121,7 +121,7 @@ METHODS.update(
 )
 METHODS.update(
     in_place_methods(
-        "abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh bitwise_and "
+        "abs absolute acos arccos arcsin arctan arctan2 asin atan atan2 bitwise_and "
         "bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil copysign cos cosh digamma eq erf erfc "
         "erfinv exp exp2 expm1 fix floor floor_divide fmod frac gcd ge greater greater_equal gt hypot i0 igamma "
         "igammac lcm ldexp le less less_equal lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor lt mul "
@@ -129,6 +129,13 @@ METHODS.update(
         "tanh trunc",
         METHODS,
     )
+)
+METHODS.update(
+    {
+        f"{name}_": in_place_method(f"{name}_", METHODS[name], f"{shown}Backward1")
+        for names, shown in (("acosh arccosh", "Acosh"), ("asinh arcsinh", "Asinh"), ("atanh arctanh", "Atanh"))
+        for name in names.split()
+    }
 )
 # Python's in-place operators.
 METHODS.update(

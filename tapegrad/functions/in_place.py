@@ -13,12 +13,21 @@ from ..tape.types import Type
 Function = Callable[..., Any]
 
 
-def in_place_method(name: str, function: Function) -> Function:
-    """Return the in-place form of a function whose first argument is the tensor: ``add_`` of ``add``."""
+def in_place_method(name: str, function: Function, shown: str | None = None) -> Function:
+    """Return the in-place form of a function whose first argument is the tensor: ``add_`` of ``add``.
+
+    `shown` is the name that ``grad_fn`` shows, where it is not that of the function.
+    """
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         check_writable(self)
-        return write(self, function(self, *arguments, **options))
+        if shown is None:
+            return write(self, function(self, *arguments, **options))
+        start = here()
+        result = function(self, *arguments, **options)
+        if result.requires_grad and result is not self:
+            mark_composed(shown, result, start)
+        return write(self, result)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Do what `{name.rstrip('_')}` does, in place, and return the tensor."

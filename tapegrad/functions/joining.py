@@ -181,7 +181,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         line = reshape(part, *[-1 if place == axis else 1 for place in range(len(parts))])
         grids.append(expand(line, *shape))
     if swapped:
-        grids = [grid.transpose(0, 1) for grid in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
@@ -217,8 +216,9 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         return zeros((0,), input.dtype)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
+    start = here()
     chosen = index_select(input, Tensor._from_array(places.reshape(-1)), axis=0)
-    return reshape(chosen, *places.shape)
+    return show("StackBackward0", movement.reshape(chosen, shape=places.shape), start)
 
 
 __all__ = [

@@ -18,7 +18,7 @@ from ..primitives.signs import conj
 from ..primitives.type_rules import normalise_axis
 from ..tape import constants
 from ..tape.record import here, mark_composed
-from . import contraction, movement
+from . import contraction, matrices
 from .declare import c_name, require_tensor, write_out
 
 
@@ -147,7 +147,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:  # noqa: N803
     """Return a view of the diagonals of matrices."""
-    return movement.diagonal(A, offset, dim1, dim2)
+    return matrices.diagonal(A, offset, dim1, dim2)
 
 
 def vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803

@@ -1,4 +1,4 @@
-"""Variances, standard deviations and covariances."""
+"""Variances, standard deviations, covariances and correlations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 from .. import dtypes
 from ..primitives.arithmetic import sqrt
 from ..primitives.casting import cast
-from ..primitives.movement import reshape
+from ..primitives.contraction import matmul
+from ..primitives.diagonals import diagonal
+from ..primitives.movement import permute, reshape
 from ..primitives.reductions import reduce_sum
 from ..primitives.selection import where
 from ..primitives.type_rules import normalise_axes, reduced_shape
 from ..tape.record import here, record
+from ..tensor import Tensor
 from .declare import accepts_out, require_tensor
 from .reductions import product_of, show
 
@@ -115,8 +118,113 @@ def std_mean(
     return _finish("StdMeanBackward0", _root(variance), input, start), _finish("StdMeanBackward0", average, input, start)
 
 
+# Covariances
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """Return the covariances of variables, the rows of a matrix, from observations of them, its columns.
+
+    Args:
+        input: a matrix, or the observations of one variable.
+        correction: what is subtracted from the number of observations.
+        fweights: how often each observation was made, integers.
+        aweights: how much each observation counts.
+
+    >>> import tapegrad
+    >>> tapegrad.cov(tapegrad.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    require_tensor("cov", input)
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+    if input.dtype is dtypes.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    observed = reshape(input, shape=(1, input.numel())) if input.ndim < 2 else input
+    if observed.dtype.category < dtypes.FLOAT:
+        observed = cast(observed, dtype=dtypes.get_default_dtype())
+    weights = _observation_weights(fweights, aweights, observed.shape[1])
+    if weights is None:
+        degrees = observed.shape[1] - correction
+        average = record(reduce_sum, (observed,), ((1,), True)) / observed.shape[1]
+    else:
+        total = reduce_sum(weights, axes=(0,), keepdims=False)
+        lost = correction
+        if aweights is not None and correction:
+            lost = correction * reduce_sum(weights * aweights, axes=(0,), keepdims=False) / total
+        degrees = total - lost
+        average = reduce_sum(observed * weights, axes=(1,), keepdims=True) / total
+    deviation = observed - average
+    weighted = deviation if weights is None else deviation * weights
+    products = matmul(deviation, permute(weighted.conj(), axes=(1, 0)))
+    result = products / _positive(degrees)
+    shape = tuple([length for length in result.shape if length != 1])
+    return record(reshape, (result,), (shape,), "SqueezeBackward0")
+
+
+def _observation_weights(fweights: Any, aweights: Any, count: int) -> Any:
+    """Return the product of both weights, checked, or None."""
+    kinds = (("fweights", fweights, "integral"), ("aweights", aweights, "floating point"))
+    result = None
+    for name, weights, kind in kinds:
+        if weights is None:
+            continue
+        if weights.ndim > 1:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+            )
+        if weights.dtype.is_floating_point is not (kind == "floating point") or weights.dtype.category > dtypes.FLOAT:
+            raise RuntimeError(
+                f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype.title} dtype"
+            )
+        if weights.numel() != count:
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} "
+                f"!= {count}"
+            )
+        if weights.numel() and (weights.detach() < 0).any().item():
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+        result = weights if result is None else result * weights
+    return result
+
+
+def _positive(degrees: Any) -> Any:
+    """Return the degrees of freedom, or with a warning zero if there are none."""
+    if (degrees.detach() if isinstance(degrees, Tensor) else degrees) > 0:
+        return degrees
+    warnings.warn(
+        "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return degrees * 0
+
+
+def corrcoef(input: Any) -> Any:
+    """Return the correlation coefficients of variables, the rows of a matrix, from observations of them, its columns."""
+    require_tensor("corrcoef", input)
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
+    covariances = cov(input)
+    if covariances.ndim == 0:
+        return covariances / covariances
+    variances = diagonal(covariances, offset=0, axis1=0, axis2=1)
+    deviations = sqrt(variances.real if variances.dtype.is_complex else variances)
+    count = deviations.shape[0]
+    result = covariances / reshape(deviations, shape=(count, 1)) / reshape(deviations, shape=(1, count))
+    if result.dtype.is_complex:
+        from ..primitives.signs import make_complex
+
+        return make_complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+    return result.clamp(-1, 1)
+
+
 __all__ = [
-    "std", "std_mean", "var", "var_mean",
+    "corrcoef", "cov", "std", "std_mean", "var", "var_mean",
 ]
 
-METHODS = {name: globals()[name] for name in ("std", "var")}
+METHODS = {name: globals()[name] for name in ("corrcoef", "cov", "std", "var")}

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..primitives import reductions as rows
+from ..primitives.arithmetic import share
 from ..primitives.casting import cast
 from ..primitives.comparison import isnan, logical_not
 from ..primitives.selection import where
@@ -92,7 +93,7 @@ def mean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dt
     start = here()
     working = dtypes.float32 if wanted.itemsize == 2 else wanted
     summand = input if working is type_.dtype else cast(input, dtype=working)
-    result = record(rows.reduce_sum, (summand,), (axes, keepdim)) / _count(type_.shape, axes)
+    result = record(share, (record(rows.reduce_sum, (summand,), (axes, keepdim)), _count(type_.shape, axes)))
     if working is not wanted:
         result = cast(result, dtype=wanted)
     return show("MeanBackward0" if dim is None else "MeanBackward1", result, start)
@@ -207,20 +208,21 @@ def _of_rows(name: str, primitive: Any, input: Any, dim: int, dtype: dtypes.dtyp
 
 def sum_to_size(input: Any, *size: Any) -> Any:
     """Return the sum over the dimensions that broadcasting a tensor of this size would have stretched."""
-    from .shapes import sizes_from
+    from .shapes import sizes_from, view
 
     wanted = sizes_from("sum_to_size", size)
     shape = tuple(input.shape)
     added = len(shape) - len(wanted)
     if added < 0 or not _expands(wanted, shape[added:]):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    if not wanted:
+        return sum(input)
     stretched = [axis for axis, length in enumerate(wanted, added) if length == 1 != shape[axis]]
     axes = tuple([*range(added), *stretched])
     if not axes:
         return input
-    from .shapes import view
-
-    return view(record(rows.reduce_sum, (input,), (axes, True), "SumBackward1"), wanted)
+    summed = record(rows.reduce_sum, (input,), (axes, True), "SumBackward1")
+    return view(summed, wanted) if added else summed
 
 
 def _expands(shape: Sequence[int], to: Sequence[int]) -> bool:

@@ -118,6 +118,7 @@ def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Any, ...]:
     if any(length < 0 for length in lengths):
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
     coordinates = []
+    indices = indices.to(dtypes.int64)
     for length in reversed(lengths):
         coordinates.append(indices % length)
         indices = indices // length

@@ -460,7 +460,8 @@ __all__ = [
     "unflatten", "unsqueeze",
 ]
 
-METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if not name.startswith(("atleast", "broadcast_tensors", "broadcast_shapes"))}
+_FUNCTIONS_ONLY = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors")
+METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name not in _FUNCTIONS_ONLY}
 METHODS.update(
     expand=expand,
     expand_as=expand_as,

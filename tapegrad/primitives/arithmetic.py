@@ -48,6 +48,7 @@ __all__ = [
     "remainder",
     "rsqrt",
     "sgn",
+    "share",
     "sign",
     "sqrt",
     "sub",
@@ -107,6 +108,17 @@ reciprocal = elementwise(
     domain=(0.5, 2.0),
     torch=lambda torch, a: torch.reciprocal(a),
 )
+
+# Division by a count (a number), as a mean does. A count is like a shape: what keeps it is never released.
+share: Primitive = elementwise(
+    "share",
+    np.true_divide,
+    (lambda g, b: share(g, b), None),
+    casts=promoted_to_float,
+    samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), 4), Sample(np.float64(3.0), 2), Sample(np.ones((0, 2)), 0)],
+    torch=lambda torch, a, b: a / b,
+)
+share.linear_in = (0,)
 
 # Powers and roots
 

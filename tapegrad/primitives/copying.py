@@ -59,6 +59,6 @@ overwrite = Primitive(
         Sample(np.arange(6.0).reshape(2, 3).T, np.array([7.0, 8.0])),
         Sample(np.arange(3.0), 0.5),
     ],
-    torch=lambda torch, a, b: a * 0 + b,
+    torch=lambda torch, a, b: (a * 0 + b).to(a.dtype),
     grad_name="torch::autograd::CopyBackwards",
 )

@@ -5,7 +5,7 @@ from .determinants import cofactor, determinant, slogdet
 from .linear_systems import inverse, inverse_ex, solve, solve_ex, triangular_solve
 from .matrices import LinAlgError
 from .matrix_exponential import matrix_exp
-from .norms import euclidean_norm
+from .norms import vector_norm
 from .pseudo_inverse import pinv
 from .spectral import eig, eigh, eigvals, eigvalsh, svd, svdvals
 
@@ -19,7 +19,6 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
-    "euclidean_norm",
     "inverse",
     "inverse_ex",
     "lu_factor",
@@ -34,4 +33,5 @@ __all__ = [
     "svd",
     "svdvals",
     "triangular_solve",
+    "vector_norm",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..tape.types import Type
 from . import batching
-from .declare import Primitive, Sample, linear
+from .declare import Primitive, Sample, other
 
 
 def _same_type(a: Type, *_others: Type) -> Any:
@@ -28,13 +29,20 @@ detach = Primitive(
     torch=lambda torch, a: a.detach(),
 )
 
+def _assign_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool]) -> Any:
+    size = batching.batch_size(operands, batched)
+    a, b = [o if has else batching.expanded(o, (size, *o.shape)) for o, has in zip(operands, batched, strict=True)]
+    return primitive(a, b)
+
+
 # The value of b with the history of a: an edit of a's data that the tape is not to see.
-assign = linear(
+assign = other(
     "assign",
     lambda a, b: b,
     _same_type,
-    transpose=(lambda g: g, None),
-    batch=batching.elementwise,
+    vjp=lambda g: (g, None),
+    jvp=lambda g: g[0],
+    batch=_assign_batch,
     samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), np.ones((2, 3)))],
     torch=lambda torch, a, b: b.detach() + (a - a.detach()),
 )

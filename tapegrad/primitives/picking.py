@@ -21,8 +21,8 @@ from .reductions import reduce_sum
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def _counted(index: Any, size: int, ignore: Any) -> Any:
-    """Return which places are not ignored, or None for all of them; raise IndexError for an index out of range."""
+def which_count(index: Any, size: int, ignore: Any) -> Any:
+    """Return which places of a target are not ignored, or None for all of them; raise IndexError for one out of range."""
     inside = index.astype(np.int64, copy=False).view(np.uint64) < size
     if not 0 <= ignore < size and inside.all():
         return None
@@ -39,7 +39,7 @@ def _places(index: Any, counted: Any, axis: int) -> Any:
 
 
 def _nll_loss(a: Any, index: Any, ignore: Any, axis: int, reduction: str) -> Any:
-    counted = _counted(index, a.shape[axis], ignore)
+    counted = which_count(index, a.shape[axis], ignore)
     if counted is None and a.ndim == 2 and axis == 1:
         picked = a[np.arange(len(a)), index]
     else:
@@ -71,7 +71,7 @@ def _require_floating(name: str, a: Type) -> None:
 
 
 def _nll_loss_transpose(g: Any, index: Any, ignore: Any, axis: int, size: int, reduction: str) -> Any:
-    counted = _counted(index, size, ignore)
+    counted = which_count(index, size, ignore)
     share = -g / _number(index, counted, g.dtype) if reduction == "mean" else -g
     if counted is not None:
         share = np.where(counted, share, np.zeros((), g.dtype))

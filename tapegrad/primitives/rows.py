@@ -13,7 +13,7 @@ from .movement import reshape
 from .reductions import reduce_sum
 from .summation import sum_over
 from .transcendental import exp
-from .type_rules import reduced_shape, require_floating
+from .type_rules import promoted_to_float, reduced_shape
 
 
 def _samples() -> list[Sample]:
@@ -100,8 +100,8 @@ log_softmax = other(
 
 
 def _logsumexp_type(a: Type, axes: tuple[int, ...], keepdims: bool) -> Any:
-    require_floating("logsumexp", a)
-    return a.dtype, reduced_shape(a.shape, axes, keepdims)
+    _, dtype = promoted_to_float("logsumexp", (a,))
+    return dtype, reduced_shape(a.shape, axes, keepdims)
 
 
 def _weights(a: Any, r: Any, types: Any, axes: tuple[int, ...]) -> Any:
@@ -135,4 +135,5 @@ logsumexp = other(
         Sample(*sample.operands, **sample.parameters, keepdims=keepdims) for sample in _samples() for keepdims in (False, True)
     ],
     torch=lambda torch, a, axes, keepdims: a.logsumexp(axes, keepdims) if axes else a.logsumexp(0),
+    casts=promoted_to_float,
 )

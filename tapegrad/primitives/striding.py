@@ -67,7 +67,7 @@ as_strided = linear(
     parameters=("size", "stride", "offset"),
     batch=batching.unrolled,
     samples=_samples,
-    torch=lambda torch, a, size, stride, offset: a.as_strided(size, stride, offset),
+    torch=lambda torch, a, size, stride, offset: a.contiguous().as_strided(size, stride, offset),  # of the vector, not its base
 )
 
 # The transpose: a vector of this length with the elements of `g` added where the view has them.

@@ -18,8 +18,7 @@ def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
         return first
     result = [1] * max(len(shape) for shape in shapes)
     for shape in shapes:
-        offset = len(result) - len(shape)
-        for axis, length in enumerate(shape, offset):
+        for axis, length in zip(range(len(result) - 1, -1, -1), reversed(shape), strict=False):
             if length != 1:
                 if result[axis] not in (1, length):
                     raise RuntimeError(

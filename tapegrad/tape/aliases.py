@@ -85,6 +85,7 @@ def regenerate(view: Any) -> None:
             mark_composed("AsStridedBackward0", current, start)
         take_place(view, current)
         view._is_stale = False
+        _retain_still(view)
         _share_buffer(view._alias_of, view)
     if view._is_leaf_view:
         make_leaf(view)
@@ -222,8 +223,14 @@ def take_place(tensor: Any, result: Any) -> None:
                     tensor._home = None
     if old_segment is not None:
         _forget_pending(tensor, old_segment, old_node)
-    if tensor._retains_grad:
-        tensor.retain_grad()
+    if not tensor._is_stale:
+        _retain_still(tensor)
+
+
+def _retain_still(tensor: Any) -> None:
+    """Let a tensor that retains its gradient do so at its new slot."""
+    if tensor._retains_grad and tensor._node.type.requires_grad:
+        retain(tensor)
 
 
 def _take_value(tensor: Any, result: Any) -> None:

@@ -46,11 +46,9 @@ def own_buffer(root: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _references(root: Any, buffer: Any) -> int:
     """Count the references to a buffer that a root and its aliases hold."""
-    count = 1
-    for view in live_views(root):
-        if is_concrete(view):
-            count += view._array is buffer or getattr(view._array, "base", None) is buffer
-    return count
+    arrays = [view._array for view in live_views(root) if is_concrete(view)]
+    parts = {id(array) for array in arrays if getattr(array, "base", None) is buffer}  # an array that two have is one
+    return 1 + sum([array is buffer for array in arrays]) + len(parts)
 
 
 def buffer_is_seen(root: Any) -> bool:

@@ -141,7 +141,7 @@ class Sweep:
         """Give the complete adjoint of a slot to those who asked for it: retained gradients, and targets."""
         if segment.retained is not None and slot in segment.retained:
             tensor = segment.retained[slot]()
-            if tensor is not None:
+            if tensor is not None and not tensor._is_stale and address_of(tensor) == (segment, slot):  # it has not moved on
                 self.leaf_gradients[id(tensor)] = (tensor, cotangent)
         if (segment, slot) in self.target_addresses:
             self.target_gradients[segment, slot] = cotangent

@@ -114,7 +114,7 @@ def _was_never_modified(tensor: Tensor) -> bool:
 
 
 def _same(first: Line, second: Line) -> bool:
-    """Whether two imports are of one value: of the same array, or of the same leaf with nothing known to the contrary."""
+    """Whether a leaf or constant and an import are one value: the same array, or a leaf of which nothing else is known."""
     if first.leaf is not second.leaf:
         return False
     if first.value is None or second.value is None:
@@ -127,6 +127,7 @@ class History:
 
     def __init__(self, tensor: Tensor | None) -> None:
         self.stretches = _open_stretch() if tensor is None else _stretches_of(tensor)
+        self._by_segment = {stretch.segment: stretch for stretch in self.stretches}
         self.lines: list[Line | Node] = []  # a node is a mark that has no value
         self.line_of: dict[tuple[Segment, Any], Line] = {}
         for stretch in self.stretches:
@@ -171,7 +172,7 @@ class History:
         origin = stretch.origins.get(node.slot) if node.primitive is IMPORT else None
         if not isinstance(origin, tuple):
             return None
-        older = next((other for other in self.stretches if other.segment is origin[0]), None)
+        older = self._by_segment.get(origin[0])
         return None if older is None else (older, older.result_at(origin[1]))
 
     def _look_elsewhere(self, stretch: Stretch) -> None:
@@ -195,8 +196,8 @@ class History:
 
     def _same_import(self, line: Line) -> Line | None:
         """Return the line of the same outside value: several segments may have brought it in."""
-        for other in self.values():
-            if other.node.primitive is IMPORT and other.type is line.type and _same(other, line):
+        for other in reversed(list(self.values())):
+            if other.node.primitive in (IMPORT, LEAF) and other.type is line.type and _same(other, line):
                 if line.value is None:
                     other.value = None  # it may have been modified in between, which nobody noted
                 return other

@@ -25,7 +25,9 @@ class Outcome:
         self.second: Any = None
 
 
-def run(library: Any, function: Callable[..., Any], sample: Any, process: Callable[[Any], Any], *, second: bool) -> Outcome:
+def run(
+    library: Any, function: Callable[..., Any], sample: Any, process: Callable[[Any], Any] = lambda results: results, *, second: bool = False
+) -> Outcome:
     """Apply a function to a sample, a tuple of (input, arguments, options), and differentiate.
 
     `process` takes from the results what does not depend on choices that are free (the signs of singular vectors).
@@ -181,20 +183,33 @@ def error_difference(ours: Exception | None, theirs: Exception | None, pattern: 
 
     The texts are the same, or ours fits `pattern`, except that PyTorch's argument parser says things of its own.
     """
-    if theirs is None or ours is None or type(ours) is not type(theirs):
-        return f"raised {ours!r}, not {theirs!r}"
+    if theirs is None and ours is None:
+        return None
+    if theirs is None or ours is None:
+        return None if is_of_python(theirs) else f"raised {ours!r}, not {theirs!r}"
     mine, other = text_of(ours), text_of(theirs)
-    if mine == other or _is_of_parser(other):
+    if _kind(ours) != _kind(theirs):
+        return f"raised {ours!r}, not {theirs!r}"
+    if mine == other or _is_of_parser(other) or is_of_python(theirs):
         return None
     if pattern is not None and re.search(pattern, str(ours)):
         return None
     return f"raised {type(ours).__name__}: {mine}\nand not {' ' * len(type(ours).__name__)}: {other}"
 
 
+def _kind(error: Exception) -> str:
+    return type(error).__name__.lstrip("_")  # PyTorch's LinAlgError is _LinAlgError
+
+
 def text_of(error: Exception) -> str:
     """Return an error's text without positions in PyTorch's sources."""
     text = re.sub(r"\s*Exception raised from .*", "", str(error), flags=re.DOTALL)
     return re.sub(r" \(Triggered internally at [^)]*\)\.?", "", text).strip()
+
+
+def is_of_python(error: Exception | None) -> bool:
+    """Return whether Python raised this because a method of a class written in C was called on something else."""
+    return isinstance(error, TypeError) and bool(re.match("descriptor '.*' for '.*' objects doesn't apply to", str(error)))
 
 
 def _is_of_parser(text: str) -> bool:

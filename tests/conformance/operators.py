@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -15,8 +14,28 @@ from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 from . import translation
 
-DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (torch.float64, torch.float32, torch.int64, torch.bool)}
-DTYPES.update(complex128=torch.complex128, float16=torch.float16, bfloat16=torch.bfloat16, uint8=torch.uint8, int32=torch.int32)
+Function = Callable[..., Any]
+DTYPES = {
+    name: getattr(torch, name)
+    for name in ("float64", "float32", "int64", "bool", "complex128", "complex64", "float16", "bfloat16", "uint8", "int32")
+}
+
+
+class Form:
+    """One way to call an operation: the function, a method, an in-place method, an alias."""
+
+    def __init__(self, label: str, in_torch: Function, in_tapegrad: Function) -> None:
+        self.label = label
+        self.in_torch = in_torch
+        self.in_tapegrad = in_tapegrad
+
+    def result(self, returned: Any) -> Any:
+        """Return the operation's result in what was returned: some forms say too which tensor it is."""
+        return returned[1] if isinstance(returned, _Identified) else returned
+
+
+class _Identified(list[Any]):
+    """Whether a result is the tensor that it was to be, and the result."""
 
 
 class Operator:
@@ -24,21 +43,33 @@ class Operator:
 
     def __init__(self, entry: Any) -> None:
         self.entry = entry
-        self.name = entry.name + (f".{entry.variant_test_name}" if entry.variant_test_name else "")
+        self.name: str = entry.name + (f".{entry.variant_test_name}" if entry.variant_test_name else "")
         self.is_elementwise = isinstance(entry, BinaryUfuncInfo | UnaryUfuncInfo)
         self.has_second_derivative = bool(entry.supports_gradgrad)
+        self.free_choice = _FREE_CHOICES.get(entry.name)
 
-    def in_torch(self) -> Callable[..., Any]:
-        return self.entry.op  # type: ignore[no-any-return]
-
-    def in_tapegrad(self) -> Callable[..., Any]:
-        """Return tapegrad's function, or raise AttributeError if there is none."""
+    @property
+    def function(self) -> Form:
+        """The function, or AttributeError if tapegrad has none."""
         place: Any = torch
         for part in self.entry.name.split("."):
             place = getattr(place, part, None)
-        if place is self.entry.op:
-            return translation.attribute(self.entry.name)  # type: ignore[no-any-return]
-        return translation.find(self.entry.op)  # type: ignore[no-any-return]
+        ours = translation.attribute(self.entry.name) if place is self.entry.op else translation.find(self.entry.op)
+        return Form("function", self.entry.op, ours)
+
+    def other_forms(self) -> Iterator[Form]:
+        """Yield the methods, in-place methods and operators, ``out=``, and the same of aliases."""
+        yield from _forms("", self.entry)
+        if self.entry.operator_variant is not None:
+            yield Form("operator", self.entry.operator_variant, self.entry.operator_variant)
+        if self.entry.inplace_operator_variant is not None:
+            change = _on_copy(self.entry.inplace_operator_variant)
+            yield Form("in-place operator", change, change)
+        if self.entry.supports_out:
+            yield Form("out", _into_out(self.entry.op), _into_out(self.function.in_tapegrad))
+        for alias in self.entry.aliases:
+            yield Form(f"alias {alias.name}", alias.op, _found(translation.attribute, alias.name))
+            yield from _forms(f"alias {alias.name}, ", alias)
 
     def supports(self, dtype: str) -> bool:
         return DTYPES[dtype] in self.entry.dtypes
@@ -72,6 +103,97 @@ def all_operators() -> dict[str, Operator]:
     return {operator.name: operator for operator in map(Operator, op_db)}
 
 
-def names_in(text: str) -> list[str]:
-    """Return the names of operations in a list of them such as ``add*, sub*``, in which `*` means: differentiable."""
-    return [name for name in re.split(r"[,\s]+", text.replace("*", "")) if name]
+# Forms
+
+
+def _forms(prefix: str, entry: Any) -> Iterator[Form]:
+    method, change = entry.method_variant, entry.inplace_variant
+    if method is not None:
+        yield Form(f"{prefix}method", method, _found(translation.find, method))
+    if change is not None:
+        yield Form(f"{prefix}in-place method", _on_copy(change), _on_copy(_found(translation.find, change)))
+
+
+def _found(find: Function, wanted: Any) -> Function:
+    """Return what was found, or else a function that raises the AttributeError."""
+    try:
+        return find(wanted)  # type: ignore[no-any-return]
+    except AttributeError as error:
+        missing = AttributeError(str(error))
+
+    def function(*_arguments: Any, **_options: Any) -> Any:
+        raise missing
+
+    return function
+
+
+def _on_copy(change: Function) -> Function:
+    """Return an in-place method as a function, which returns whether the method returned its tensor, and the tensor."""
+
+    def function(first: Any, *arguments: Any, **options: Any) -> Any:
+        copy = first.clone()
+        result = change(copy, *arguments, **options)
+        return _Identified([result is copy, result])
+
+    return function
+
+
+def _into_out(function: Function) -> Function:
+    """Return a function that lets another one write its result into tensors of the right shape and dtype."""
+
+    def writing(first: Any, *arguments: Any, **options: Any) -> Any:
+        first, arguments, options = _without_history((first, arguments, options))
+        expected = function(first, *arguments, **options)
+        outs = tuple([part.clone() for part in expected]) if isinstance(expected, tuple) else expected.clone()
+        for part in outs if isinstance(outs, tuple) else (outs,):
+            part.zero_()
+        result = function(first, *arguments, **options, out=outs)
+        same = [part is out for part, out in zip(result, outs, strict=True)] if isinstance(outs, tuple) else result is outs
+        return _Identified([same, result])
+
+    return writing
+
+
+def _without_history(value: Any) -> Any:
+    if hasattr(value, "requires_grad"):
+        return value.detach()
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return type(value)([_without_history(part) for part in value])
+    if isinstance(value, dict):
+        return {name: _without_history(part) for name, part in value.items()}
+    return value
+
+
+# What PyTorch leaves open: which of equal elements an index points to, what is in memory that was not set.
+
+
+def _values_at(results: Any, first: Any, arguments: Any, options: Any) -> Any:
+    """Return values, and in place of indices what they point to."""
+    values, indices = results
+    return results if options.get("stable") else [values, _pointed_to(indices, first, arguments, options)]
+
+
+def _pointed_to(indices: Any, first: Any, arguments: Any, options: Any, place: int = 0) -> Any:
+    dim = options.get("dim", arguments[place] if len(arguments) > place else -1)
+    if first.ndim == 0:
+        return first.reshape(1)[indices.reshape(-1)]
+    kept = indices if indices.ndim == first.ndim else indices.unsqueeze(dim)
+    return first.detach().gather(dim, kept)
+
+
+def _after_count(results: Any, first: Any, arguments: Any, options: Any) -> Any:
+    return [results[0], _pointed_to(results[1], first, arguments, options, 1)]
+
+
+def _nothing(results: Any, *_sample: Any) -> Any:
+    return []
+
+
+_FREE_CHOICES: dict[str, Callable[..., Any]] = {
+    "sort": _values_at,
+    "msort": lambda results, *_sample: results,
+    "argsort": _pointed_to,
+    "topk": _after_count,
+    "kthvalue": _after_count,
+    **dict.fromkeys(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"), _nothing),
+}

@@ -13,61 +13,92 @@ import tapegrad
 from tapegrad.tape.modes import NAMES
 
 from . import translation
-from .comparing import difference, error_difference, run
-from .operators import Operator, all_operators
+from .comparing import Outcome, difference, error_difference, run
+from .operators import Form, Operator, all_operators
 
-# How many samples of a dtype are compared, and of how many the second derivatives too.
-SAMPLES = {"float64": (12, 4), "float32": (4, 0), "int64": (3, 0), "bool": (3, 0), "complex128": (6, 1)}
-
-
-def differences(operator: Operator, samples: dict[str, tuple[Any, Any]] = SAMPLES, **choice: bool) -> list[str]:
-    """Return in words how tapegrad's operation differs from PyTorch's, for samples of each dtype and for wrong arguments."""
-    found = []
-    for dtype, (limit, second) in samples.items():
-        if operator.supports(dtype):
-            for place, sample in enumerate(operator.samples(dtype, limit, **choice)):
-                found += _of_sample(operator, sample, dtype, second=second is None or place < second)
-    return found + error_differences(operator)
+# How many samples of a dtype are compared, and of how many the second derivatives too; None is all.
+Counts = dict[str, tuple[int | None, int | None]]
+SAMPLES: Counts = {"float64": (12, 4), "float32": (4, 0), "int64": (3, 0), "bool": (3, 0), "complex128": (6, 1)}
 
 
-def _of_sample(operator: Operator, sample: Any, dtype: str, *, second: bool) -> list[str]:
-    parts = (sample.input, sample.args, sample.kwargs)
-    second = second and operator.has_second_derivative
-    process = sample.output_process_fn_grad
-    theirs = run(torch, operator.in_torch(), translation.for_torch(parts), process, second=second)
-    found = []
-    for mode in NAMES:
-        tapegrad.set_mode(mode)
-        try:
-            translated = translation.for_tapegrad(parts)
-        except translation.Untranslatable:
-            return []
-        ours = run(tapegrad, operator.in_tapegrad(), translated, translation.with_tapegrad(process), second=second)
-        text = difference(ours, theirs, elementwise=operator.is_elementwise)
-        if text is not None:
-            found.append(f"{mode}, {dtype}, {sample_text(sample)}: {text}")
-    return found
+class Run:
+    """What is compared: how many samples of each dtype, which modes."""
+
+    def __init__(self, samples: Counts = SAMPLES, modes: tuple[str, ...] = NAMES, *, reference: bool = False) -> None:
+        self.samples = samples
+        self.modes = modes
+        self.reference = reference
+
+    def differences(self, operator: Operator) -> list[str]:
+        """Return in words how tapegrad's operation differs from PyTorch's."""
+        return [*self.of_function(operator), *self.of_errors(operator), *self.of_forms(operator)]
+
+    def of_function(self, operator: Operator) -> list[str]:
+        """Compare the function, for samples of each dtype, with derivatives."""
+        found = []
+        for dtype, (limit, second) in self.samples.items():
+            if operator.supports(dtype):
+                for place, sample in enumerate(operator.samples(dtype, limit, reference=self.reference)):
+                    wants_second = operator.has_second_derivative and (second is None or place < second)
+                    found += self._of_sample(operator, operator.function, sample, dtype, second=wants_second)
+        return found
+
+    def of_forms(self, operator: Operator, limit: int = 4) -> list[str]:
+        """Compare methods, in-place methods, aliases and ``out=``, for a few samples."""
+        dtype = next(dtype for dtype in ("float64", "int64", "bool", "complex128", "float32") if operator.supports(dtype))
+        found = []
+        samples = operator.samples(dtype, limit)
+        for form in operator.other_forms():
+            for sample in samples:
+                found += self._of_sample(operator, form, sample, form.label)
+        return found
+
+    def _of_sample(self, operator: Operator, form: Form, sample: Any, label: str, *, second: bool = False) -> list[str]:
+        parts = (sample.input, sample.args, sample.kwargs)
+        theirs = _outcome(torch, form, translation.for_torch(parts), operator, sample.output_process_fn_grad, second)
+        found = []
+        for mode in self.modes:
+            tapegrad.set_mode(mode)
+            try:
+                translated = translation.for_tapegrad(parts)
+            except translation.Untranslatable:
+                return []
+            process = translation.with_tapegrad(sample.output_process_fn_grad)
+            ours = _outcome(tapegrad, form, translated, operator, process, second)
+            text = difference(ours, theirs, elementwise=operator.is_elementwise)
+            if text is not None:
+                found.append(f"{mode}, {label}, {sample_text(sample)}: {text}")
+        return found
+
+    def of_errors(self, operator: Operator) -> list[str]:
+        """Compare what is raised for wrong arguments."""
+        found = []
+        for wrong in operator.errors():
+            parts = (wrong.sample_input.input, wrong.sample_input.args, wrong.sample_input.kwargs)
+            try:
+                translated = translation.for_tapegrad(parts)
+            except translation.Untranslatable:
+                continue
+            theirs = run(torch, operator.function.in_torch, translation.for_torch(parts))
+            ours = run(tapegrad, operator.function.in_tapegrad, translated)
+            text = error_difference(ours.error, theirs.error, wrong.error_regex)
+            if text is not None:
+                found.append(f"error, {sample_text(wrong.sample_input)}: {text}")
+        return found
+
+
+def _outcome(library: Any, form: Form, sample: Any, operator: Operator, process: Any, second: bool) -> Outcome:
+    function = form.in_torch if library is torch else form.in_tapegrad
+    choice = operator.free_choice
+    if choice is None:
+        return run(library, function, sample, process, second=second)
+    return run(library, function, sample, lambda results: choice(form.result(results), *sample), second=second)
 
 
 def sample_text(sample: Any) -> str:
-    return " ".join(str(sample.summary()).replace("\n", " ").split())
-
-
-def error_differences(operator: Operator) -> list[str]:
-    """Return in words where tapegrad's operation does not raise PyTorch's errors."""
-    found = []
-    for wrong in operator.errors():
-        parts = (wrong.sample_input.input, wrong.sample_input.args, wrong.sample_input.kwargs)
-        try:
-            translated = translation.for_tapegrad(parts)
-        except translation.Untranslatable:
-            continue
-        theirs = run(torch, operator.in_torch(), translation.for_torch(parts), lambda it: it, second=False)
-        ours = run(tapegrad, operator.in_tapegrad(), translated, lambda it: it, second=False)
-        text = error_difference(ours.error, theirs.error, wrong.error_regex)
-        if text is not None:
-            found.append(f"error, {sample_text(wrong.sample_input)}: {text}")
-    return found
+    """Return a sample in one line."""
+    text = " ".join(str(sample.summary()).replace("\n", " ").split())
+    return text.replace("broadcasts_input=False, name=''", "").replace('device="cpu", ', "").replace("dtype=torch.", "")
 
 
 def main() -> None:
@@ -76,28 +107,31 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="all samples, and second derivatives of all")
     parser.add_argument("--reference", action="store_true", help="the many samples that PyTorch compares with references")
     parser.add_argument("--dtypes", help="of these dtypes, with commas between")
+    parser.add_argument("--mode", help="in this mode alone")
     parser.add_argument("--show", type=int, default=3, help="so many differences of an operation")
     options = parser.parse_args()
     samples: Any = {dtype: (None, None) for dtype in SAMPLES} if options.all else SAMPLES
     if options.dtypes:
         samples = {dtype: samples.get(dtype, (None, None)) for dtype in options.dtypes.split(",")}
+    modes = (options.mode,) if options.mode else NAMES
     for name in options.names or all_operators():
-        show(all_operators()[name], samples, options)
+        show(all_operators()[name], Run(samples, modes, reference=options.reference), options.show)
 
 
-def show(operator: Operator, samples: Any, options: Any) -> None:
+def show(operator: Operator, survey: Run, limit: int) -> None:
+    """Print how an operation differs."""
     started = time.perf_counter()
     try:
-        operator.in_tapegrad()
+        operator.function  # noqa: B018 - is there one?
     except AttributeError as error:
         print(f"MISSING {operator.name}: {error}", flush=True)
         return
     try:
-        found = differences(operator, samples, reference=options.reference)
+        found = survey.differences(operator)
     except Exception as error:
         found = [f"the survey failed: {traceback.format_exc()[-600:]}"]
     print(f"{'DIFFERS' if found else 'ok     '} {operator.name} {len(found) or ''} ({time.perf_counter() - started:.1f} s)", flush=True)
-    for text in found[: options.show]:
+    for text in found[:limit]:
         print("   ", text[:1500].replace("\n", "\n    "), flush=True)
 
 

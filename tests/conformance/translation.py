@@ -32,29 +32,83 @@ class Untranslatable(Exception):
 # Values
 
 
-def for_torch(value: Any) -> Any:
-    """Return nested values with each tensor copied, as a leaf that requires grad if the tensor does."""
-    return _translated(value, _torch_leaf, lambda other: other, {})
+class _Copies:
+    """New leaves for the tensors of one sample: what shares memory or is given twice stays so."""
+
+    def __init__(self, sample: Any) -> None:
+        self.known: dict[int, Any] = {}
+        self.memory: dict[int, Any] = {}
+        self.users: dict[int, int] = {}
+        for tensor in _tensors_in(sample):
+            if tensor.layout is torch.strided:
+                self.users[_place(tensor)] = self.users.get(_place(tensor), 0) + 1
+
+    def leaf(self, tensor: Any) -> Any:
+        """Return the copy of a tensor, as a leaf that requires grad if the tensor does."""
+        if id(tensor) not in self.known:
+            self.known[id(tensor)] = self.new_leaf(_plain(tensor), tensor.requires_grad)
+        return self.known[id(tensor)]
+
+    def new_leaf(self, plain: Any, requires_grad: bool) -> Any:
+        memory = self.memory.setdefault(_place(plain), plain.untyped_storage().clone())
+        copied = torch.empty(0, dtype=plain.dtype).set_(memory, plain.storage_offset(), plain.shape, plain.stride())
+        return copied.requires_grad_(requires_grad)
+
+    def constant(self, value: Any) -> Any:
+        """Return what stands for a value that is no tensor."""
+        return value
 
 
-def for_tapegrad(value: Any) -> Any:
-    """Return nested values as tapegrad's, with each tensor copied, as a leaf."""
-    return _translated(value, _tapegrad_leaf, _tapegrad_constant, {})
+class _TapegradCopies(_Copies):
+    def new_leaf(self, plain: Any, requires_grad: bool) -> Any:
+        offset, shape, steps = plain.storage_offset(), tuple(plain.shape), tuple(plain.stride())
+        memory = as_array(torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage())).copy()
+        if self.users.get(_place(plain), 1) > 1:
+            memory = self.memory.setdefault(_place(plain), tapegrad.Tensor._from_array(memory))
+            return memory.as_strided(shape, steps, offset).requires_grad_(requires_grad)
+        array = np.lib.stride_tricks.as_strided(memory[offset:], shape, [step * memory.itemsize for step in steps])
+        return tapegrad.Tensor._wrap(array, make_type(_DTYPES[plain.dtype], shape, steps, requires_grad, False, False))
+
+    def constant(self, value: Any) -> Any:
+        return _tapegrad_constant(value)
 
 
-def _translated(value: Any, tensor: Callable[[Any], Any], other: Callable[[Any], Any], known: dict[int, Any]) -> Any:
+def for_torch(sample: Any) -> Any:
+    """Return nested values with new leaves for the tensors in them."""
+    return _translated(sample, _Copies(sample))
+
+
+def for_tapegrad(sample: Any) -> Any:
+    """Return nested values of PyTorch's as tapegrad's, or raise Untranslatable."""
+    return _translated(sample, _TapegradCopies(sample))
+
+
+def _translated(value: Any, copies: _Copies) -> Any:
     if isinstance(value, torch.Tensor):
-        if id(value) not in known:  # a tensor that is given twice stays one tensor
-            known[id(value)] = tensor(value)
-        return known[id(value)]
+        return copies.leaf(value)
     if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
-        parts = [_translated(part, tensor, other, known) for part in value]
+        parts = [_translated(part, copies) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, dict):
-        return {name: _translated(part, tensor, other, known) for name, part in value.items()}
+        return {name: _translated(part, copies) for name, part in value.items()}
     if isinstance(value, slice):
-        return slice(*[_translated(part, tensor, other, known) for part in (value.start, value.stop, value.step)])
-    return other(value)
+        return slice(*[_translated(part, copies) for part in (value.start, value.stop, value.step)])
+    return copies.constant(value)
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, slice):
+        return _tensors_in([value.start, value.stop, value.step])
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return list({id(tensor): tensor for part in parts for tensor in _tensors_in(part)}.values())
+
+
+def _place(tensor: Any) -> int:
+    """Return what is the same for tensors that share memory, and for no others."""
+    storage = tensor.untyped_storage()
+    return storage.data_ptr() or -id(tensor)
 
 
 def _plain(tensor: Any) -> Any:
@@ -65,29 +119,13 @@ def _plain(tensor: Any) -> Any:
     return tensor.detach().resolve_conj().resolve_neg()
 
 
-def _torch_leaf(tensor: Any) -> Any:
-    plain = _plain(tensor)
-    memory = plain.untyped_storage().clone()
-    copied = torch.empty(0, dtype=plain.dtype).set_(memory, plain.storage_offset(), plain.shape, plain.stride())
-    return copied.requires_grad_(tensor.requires_grad)
-
-
-def _tapegrad_leaf(tensor: Any) -> Any:
-    plain = _plain(tensor)
-    memory = as_array(torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage())).copy()
-    strides = [stride * memory.itemsize for stride in plain.stride()]
-    array = np.lib.stride_tricks.as_strided(memory[plain.storage_offset() :], plain.shape, strides)
-    type_ = make_type(_DTYPES[plain.dtype], tuple(plain.shape), tuple(plain.stride()), tensor.requires_grad, False, False)
-    return tapegrad.Tensor._wrap(array, type_)
-
-
 def as_array(tensor: Any) -> np.ndarray[Any, Any]:
     """Return the values of a tensor of either library, without history, as an array."""
     detached = tensor.detach()
     if tensor.dtype is torch.bfloat16:
         array: np.ndarray[Any, Any] = detached.view(torch.int16).numpy().view(dtypes.array_type(tapegrad.bfloat16))
     else:
-        array = detached.resolve_conj().resolve_neg().numpy()
+        array = detached.numpy(force=True)
     return array
 
 

@@ -184,11 +184,12 @@ def _calm(writer: Writer) -> None:
         if not writer.is_tensor(name):
             continue
         tensor = writer.of(name)
-        if _size(tensor) > (_LARGE if is_floating(tensor) else 9):
-            if is_floating(tensor):
-                writer.emit(f"{name} = {name}.tanh()" if np.isfinite(_size(tensor)) else f"del {name}")
-            else:
-                writer.emit(f"{name} = {name} % 5")
+        size = _size(tensor)
+        if not np.isfinite(size):
+            writer.emit(f"del {name}")
+            continue
+        if size > (_LARGE if is_floating(tensor) else 9):
+            writer.emit(f"{name} = {name}.tanh()" if is_floating(tensor) else f"{name} = {name} % 5")
         if tensor.is_leaf and tensor.grad is not None and _size(tensor.grad) > _LARGE_GRADIENT:
             writer.emit(f"{name}.grad = None")
 

@@ -328,6 +328,16 @@ def assert_all_close(
         assert_close(ours, theirs, tolerance, f"{what} {number}", other, least)
 
 
+def assert_raises_the_same(expected: Exception, function: Callable[[], Any]) -> None:
+    """Check that the function raises an error of that type and text."""
+    try:
+        function()
+    except type(expected) as error:
+        assert str(error) == str(expected), f"raises {str(error)!r}, PyTorch raises {str(expected)!r}"
+    else:
+        raise AssertionError(f"raises nothing, PyTorch raises {type(expected).__name__}: {expected}")
+
+
 def check_each(primitive: Primitive, cases: Iterable[Case], check: Callable[[Case], None]) -> None:
     """Run the check on each case; raise at the end, naming the cases that failed and why."""
     failures: list[tuple[Case, Exception]] = []
