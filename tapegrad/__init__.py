@@ -1,7 +1,21 @@
-"""tapegrad: reverse-mode automatic differentiation on a global Wengert tape."""
+"""tapegrad: reverse-mode automatic differentiation on a global Wengert tape, with PyTorch's API.
 
-from . import autograd, primitives, random
+>>> import tapegrad
+>>> x = tapegrad.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from . import autograd
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .device import Device as device
 from .dtypes import (
     bfloat16,
     bool,  # noqa: A004 - PyTorch's name for it
@@ -28,42 +42,131 @@ from .dtypes import (
     short,
     uint8,
 )
+from .functions import FAMILY_OF as _FAMILY_OF
 from .functions import attach as _attach
-from .functions.arithmetic import *
-from .functions.choosing import *
-from .functions.comparing import *
-from .functions.contraction import *
-from .functions.einsum import *
-from .functions.view_copies import *
-from .functions.strided import *
-from .functions.creation import *
-from .functions.elementwise import *
-from .functions.extremes import *
-from .functions.from_data import *
-from .functions.legacy import *
-from .functions.moments import *
-from .functions.shapes import *
-from .functions.joining import *
-from .functions.gathering import *
-from .functions.masking import *
-from .functions.sorting import *
-from .functions.searching import *
-from .functions.distances import *
-from .functions.linear_algebra import *
-from .functions.complex_numbers import *
-from .functions.cumulative import *
-from .functions.splitting import *
-from .functions.arranging import *
-from .functions.matrices import *
-from .functions.properties import *
-from .functions.filling import *
-from .functions.ranges import *
-from .functions.reductions import *
-from .functions.sampling import *
-from .layout import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
-from .random import Generator, initial_seed, manual_seed, seed
+from .functions import load as _load
 from .size import Size
 from .tape.modes import get_mode, set_mode
 from .tensor import Tensor, is_tensor
 
+if TYPE_CHECKING:
+    from . import linalg, nn, optim, primitives, random, teach
+    from .functions.arithmetic import *
+    from .functions.arranging import *
+    from .functions.choosing import *
+    from .functions.comparing import *
+    from .functions.complex_numbers import *
+    from .functions.contraction import *
+    from .functions.creation import *
+    from .functions.cumulative import *
+    from .functions.distances import *
+    from .functions.einsum import *
+    from .functions.elementwise import *
+    from .functions.extremes import *
+    from .functions.filling import *
+    from .functions.from_data import *
+    from .functions.gathering import *
+    from .functions.joining import *
+    from .functions.legacy import *
+    from .functions.linear_algebra import *
+    from .functions.masking import *
+    from .functions.matrices import *
+    from .functions.moments import *
+    from .functions.properties import *
+    from .functions.ranges import *
+    from .functions.reductions import *
+    from .functions.sampling import *
+    from .functions.searching import *
+    from .functions.shapes import *
+    from .functions.sorting import *
+    from .functions.splitting import *
+    from .functions.strided import *
+    from .functions.view_copies import *
+    from .layout import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
+    from .printing import set_printoptions
+    from .random import Generator, initial_seed, manual_seed, seed
+    from .serialization import load, save
+
 _attach(Tensor)
+
+# What is loaded when first asked for: submodules, and names of modules outside functions/.
+_SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "teach")
+_MODULE_OF = {
+    "Generator": "random",
+    "channels_last": "layout",
+    "channels_last_3d": "layout",
+    "contiguous_format": "layout",
+    "initial_seed": "random",
+    "layout": "layout",
+    "load": "serialization",
+    "manual_seed": "random",
+    "memory_format": "layout",
+    "preserve_format": "layout",
+    "save": "serialization",
+    "seed": "random",
+    "set_printoptions": "printing",
+    "strided": "layout",
+}
+
+__version__ = "0.1.0"
+
+__all__ = [  # noqa: PLE0604 - the names of the families are strings too
+    "Size",
+    "Tensor",
+    "autograd",
+    "bfloat16",
+    "bool",
+    "cdouble",
+    "cfloat",
+    "complex128",
+    "complex64",
+    "device",
+    "double",
+    "dtype",
+    "enable_grad",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "get_mode",
+    "half",
+    "inference_mode",
+    "int",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_tensor",
+    "long",
+    "no_grad",
+    "promote_types",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "set_mode",
+    "short",
+    "uint8",
+    *_FAMILY_OF,
+    *_MODULE_OF,
+    *_SUBMODULES,
+]
+
+
+def __getattr__(name: str) -> _Any:
+    """Load a function, or a submodule, when it is first asked for."""
+    if name in _FAMILY_OF:
+        found = _load(name)
+    elif name in _MODULE_OF:
+        found = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    elif name in _SUBMODULES:
+        found = _import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -50,6 +50,7 @@ def backward(
         for tensor in wanted:
             if not tensor.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            tensor.retain_grad()  # of a leaf, it does nothing
         targets = [leaf_or_address(tensor) for tensor in wanted]
     sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph))
@@ -57,9 +58,6 @@ def backward(
     if targets is not None:
         leaves = {id(target) for target in targets if isinstance(target, Tensor)}
         gradients = [(leaf, gradient) for leaf, gradient in gradients if id(leaf) in leaves or leaf.retains_grad]
-        for tensor, target in zip(wanted, targets, strict=True):
-            if isinstance(target, tuple) and target in sweep.target_gradients and not tensor.retains_grad:
-                gradients.append((tensor, sweep.target_gradients[target]))
     given = {id(tensor) for tensor in _as_tuple(grad_tensors)}
     for leaf, gradient in gradients:
         _accumulate(leaf, gradient, create_graph, given)
@@ -142,7 +140,6 @@ def grad(
         if tensor.retains_grad:
             _accumulate(tensor, gradient, create_graph, set())
     results: list[Tensor | None] = []
-    given = {id(tensor) for tensor in _as_tuple(grad_outputs)}
     for place, (tensor, target) in enumerate(zip(wanted, targets, strict=True)):
         found = sweep.target_gradients.get(target) if isinstance(target, tuple) else sweep.leaf_gradients.get(id(tensor), (0, None))[1]
         if found is None:
@@ -152,10 +149,8 @@ def grad(
                     "Set allow_unused=True if this is the desired behavior."
                 )
             found = zeros(tuple(tensor.shape), tensor.dtype) if materialize_grads else None
-        elif id(found) in given:
-            found = _own(found, given, None)
-        else:
-            given.add(id(found))
+            if found is not None and create_graph:
+                found.requires_grad_()
         results.append(found)
     return tuple(results)
 

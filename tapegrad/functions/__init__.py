@@ -1,53 +1,52 @@
-"""Composed functions, by family: what users call, made of primitives."""
+"""Composed functions, by family: what users call, made of primitives.
+
+Each module is a family; it has `__all__`, its public functions, and METHODS, what it gives the tensor (or either).
+names.py lists both, so that a family is loaded when one of its names is first used.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-# Each module has `__all__`, its public functions, and METHODS, what it gives the tensor (or either).
-FAMILIES = (
-    "elementwise",
-    "arithmetic",
-    "choosing",
-    "comparing",
-    "reductions",
-    "moments",
-    "extremes",
-    "shapes",
-    "joining",
-    "splitting",
-    "arranging",
-    "matrices",
-    "contraction",
-    "einsum",
-    "reshaping_in_place",
-    "view_copies",
-    "strided",
-    "properties",
-    "converting",
-    "filling",
-    "creation",
-    "from_data",
-    "ranges",
-    "indexing",
-    "gathering",
-    "masking",
-    "sorting",
-    "searching",
-    "distances",
-    "linear_algebra",
-    "complex_numbers",
-    "cumulative",
-    "sampling",
-    "sampling_in_place",
-    "legacy",
-)
+from .names import FUNCTIONS, METHODS
+
+FAMILY_OF = {name: family for family, names in FUNCTIONS.items() for name in names.split()}
+
+
+def load(name: str) -> Any:
+    """Return the public function of this name."""
+    return getattr(import_module(f"{__name__}.{FAMILY_OF[name]}"), name)
+
+
+class LateMethod:
+    """Stands for a tensor's method until it is first used: then its whole family is put in place."""
+
+    __slots__ = ("family", "name")
+
+    def __init__(self, family: str, name: str) -> None:
+        self.family = family
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        """Load the family, and return what this name now is."""
+        attach_family(self.family)
+        return getattr(owner if instance is None else instance, self.name)
+
+
+_tensor_class: type
 
 
 def attach(tensor_class: type) -> None:
-    """Give the tensor its methods."""
-    for family in FAMILIES:
-        methods: dict[str, Any] = getattr(import_module(f"{__name__}.{family}"), "METHODS", {})
-        for name, method in methods.items():
-            setattr(tensor_class, name, method)
+    """Give the tensor its methods, each loaded when first used."""
+    global _tensor_class
+    _tensor_class = tensor_class
+    for family, names in METHODS.items():
+        for name in names.split():
+            setattr(tensor_class, name, LateMethod(family, name))
+
+
+def attach_family(family: str) -> None:
+    """Give the tensor the methods of one family."""
+    for name, method in import_module(f"{__name__}.{family}").METHODS.items():
+        setattr(_tensor_class, name, method)

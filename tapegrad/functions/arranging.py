@@ -126,6 +126,8 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
         result = movement.reshape(movement.roll(flat, shifts[0], axis=0), shape=type_.shape)
     elif len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    elif not type_.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     else:
         result = input
         for shift, dim in zip(shifts, dims, strict=True):

@@ -34,8 +34,10 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     >>> tapegrad.zeros(2).copy_(tapegrad.tensor([1, 2]))
     tensor([1., 2.])
     """
+    source = operand("copy_", src, "other", 1)
+    if not isinstance(source, Tensor):
+        source = Tensor._from_array(np.asarray(source))
     check_writable(self)
-    source = require_tensor("copy_", src, "other")
     type_ = self._node.type
     if source._node.type.shape != type_.shape:
         _check_expands(type_.shape, source._node.type.shape)

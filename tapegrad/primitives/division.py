@@ -82,6 +82,7 @@ floor_divide = elementwise(
     casts=_divisible("div_floor"),
     samples=_samples,
     torch=lambda torch, a, b: torch.floor_divide(a, b),
+    grad_name="NotImplemented",
 )
 
 # Division with a rounding mode: its derivative is zero.

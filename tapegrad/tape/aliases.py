@@ -280,18 +280,41 @@ def set_data(tensor: Any, value: Any) -> None:
     type_ = tensor._current_type()
     if type_.requires_grad and value.dtype.category < dtypes.FLOAT:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    read(tensor)
     array = read(value)
+    root = value._root()
+    if root is tensor and all([link[0] == "detach" for link in value._chain]):
+        return
+    for view in live_views(tensor):
+        read(view)
+        view._alias_of = None  # they keep the storage that the tensor had
     home, slot = tensor._home, tensor._home_slot
-    if not is_concrete(tensor):
-        read(tensor)
-        home, slot = tensor._home, tensor._home_slot
     tensor._segment = None
     tensor._array = array
     tensor._node = value._node.type.replace(requires_grad=type_.requires_grad)
     tensor._home, tensor._home_slot = home, slot
-    for view in live_views(tensor):
-        view._alias_of = None  # they keep the storage that the tensor had
+    tensor._own_version = [tensor._version]
+    tensor._alias_of, tensor._chain, tensor._chain_numbers, tensor._is_detached = None, (), (), False
     tensor._views = []  # not None: the value was another before, which teach.history asks for
+    if root is value and not value._is_shared and not value.requires_grad:
+        _become_root_of(tensor, value)
+    elif root is not tensor:
+        register_view(value, tensor, ("detach", (), 0))
+        tensor._is_detached = True
+        tensor._detached_base = None
+
+
+def _become_root_of(tensor: Any, value: Any) -> None:
+    """Let what was a root, and its views, be views of a tensor that took its storage (most often, none of them lives on)."""
+    views = live_views(value)
+    value._own_version = [value._version_count]
+    value._views = None
+    register_view(tensor, value, ("detach", (), 0))
+    value._is_detached = True
+    for view in views:
+        chain, numbers = view._chain, view._chain_numbers
+        register_view(value, view, chain[0] if chain else ("detach", (), 0))
+        view._chain, view._chain_numbers = (("detach", (), 0), *chain), numbers
 
 
 def become_leaf(tensor: Any, requires_grad: bool) -> None:

@@ -38,7 +38,7 @@ def check_writable(tensor: Any) -> None:
     if not state.grad_enabled:
         return
     root = tensor._root()
-    if tensor.requires_grad and tensor.is_leaf and root is tensor:
+    if tensor.requires_grad and tensor.is_leaf and tensor._base is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if root is tensor or tensor._is_detached:
         return
@@ -56,7 +56,7 @@ def check_writable(tensor: Any) -> None:
             "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
             "inplace operation by an out-of-place one."
         )
-    if root.requires_grad and root.is_leaf:
+    if tensor.requires_grad and root.is_leaf:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 

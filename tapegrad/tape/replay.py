@@ -128,12 +128,15 @@ class Sweep:
             if node.primitive is IMPORT:
                 self._follow(segment.origins[node.slot], cotangent)
             else:
+                wanting = self._wanting(segment, node)
+                if not any(wanting):
+                    continue  # a target: what it was made of is not asked for
                 if node.releases:
                     if node.slot in segment.released:
                         raise RuntimeError(FREED)
                     check_versions(segment, node)
                     replayed.append(node)
-                self._replay_record(segment, node, cotangent, adjoints)
+                self._replay_record(segment, node, cotangent, adjoints, wanting)
         del self.adjoints[segment]
         self.replayed.append((segment, replayed))
 
@@ -153,13 +156,18 @@ class Sweep:
         else:
             self._reach_leaf(origin, cotangent)
 
-    def _replay_record(self, segment: Segment, node: Node, cotangent: Any, adjoints: dict[int, Any]) -> None:
+    def _wanting(self, segment: Segment, node: Node) -> list[bool]:
+        """Return which operands of a record a cotangent is wanted for."""
+        if self.needed is None:
+            return [operand.type.requires_grad for operand in node.operands]
+        needed = self.needed.get(segment, _NOTHING)
+        return [operand.type.requires_grad and operand.slot in needed for operand in node.operands]
+
+    def _replay_record(
+        self, segment: Segment, node: Node, cotangent: Any, adjoints: dict[int, Any], wanting: list[bool]
+    ) -> None:
         """Append the adjoint records of one record, by its rules."""
         primitive = node.primitive
-        needed = None if self.needed is None else self.needed.get(segment, _NOTHING)
-        wanting = [
-            operand.type.requires_grad and (needed is None or operand.slot in needed) for operand in node.operands
-        ]
         if primitive.vjp is not None:
             results = self._apply(primitive.vjp, segment, node, cotangent, tuple(wanting))
             if not isinstance(results, tuple):

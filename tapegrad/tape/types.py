@@ -31,7 +31,7 @@ class Type:
             numel *= length
         self.numel = numel
         self.requires_grad, self.is_number, self.is_inference = flags
-        self.overlaps = any([length > 1 and stride == 0 for length, stride in zip(shape, strides, strict=True)])
+        self.overlaps = numel > 0 and any([length > 1 and stride == 0 for length, stride in zip(shape, strides, strict=True)])
         self.type = self  # a type stands where a pending tensor has its trie node
 
     def __repr__(self) -> str:

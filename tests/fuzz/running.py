@@ -114,7 +114,6 @@ def _describe_tensor(tensor: Any) -> dict[str, Any]:
         "requires_grad": tensor.requires_grad,
         "is_leaf": tensor.is_leaf,
         "retains_grad": tensor.retains_grad,
-        "version": tensor._version,
         "value": _value(tensor),
     }
     if tensor.numel() == 0 or 1 in tensor.shape:

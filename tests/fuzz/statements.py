@@ -244,7 +244,7 @@ def copying(writer: Writer) -> str | None:
         shape, dtype = writer.of(name).shape, writer.of(name).dtype
         other = writer.tensor(lambda tensor: tensor.shape == shape and (tensor.dtype is dtype or writer.happens(5)))
         return f"t.{writer.pick(('cat', 'stack'))}([{name}, {other or name}], {axis(writer, name)})"
-    if kind == 6:
+    if kind == 6 and 0 not in writer.of(name).shape:
         return f"{name}.index_select({axis(writer, name)}, t.tensor([0]))"
     found = picking(writer, name)
     return None if found is None else f"{name}[{found}]"
@@ -328,8 +328,7 @@ def in_place(writer: Writer) -> str | None:
     if kind == 3:
         return f"{name} {writer.pick(('+=', '-=', '*='))} {writer.filling(tuple(writer.of(name).shape))}"
     if kind == 4:
-        other = writer.filling(tuple(writer.of(name).shape))
-        return f"{name}.addcmul_({other}, {writer.floating()}, value=c(0.2))"
+        return f"{name}.addcmul_({writer.like(name)}, {writer.floating()}, value=c(0.2))"
     return f"{target}.{writer.pick(IN_PLACE_BINARY)}({writer.filling(tuple(writer.of(name).shape))})"
 
 
@@ -472,7 +471,7 @@ def read(writer: Writer) -> str | None:
             f"seen.append({name}.tolist())",
             f"seen.append({name}.sum().item())",
             f"seen.append(float({name}.mean()))",
-            f"seen.append([{name}.requires_grad, {name}.is_leaf, {name}._version, {name}.retains_grad])",
+            f"seen.append([{name}.requires_grad, {name}.is_leaf, {name}.retains_grad])",
             f"seen.append(bool(({name} > c(0.1234)).any()))",
             f"seen.append({name}.grad)",
             f"seen.append([type({name}.grad_fn).__name__, {name}.is_contiguous(), {name}.storage_offset()])",

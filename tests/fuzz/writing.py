@@ -124,6 +124,11 @@ class Writer:
         other = self.tensor() if self.happens(20) else self.tensor(lambda tensor: expands(tuple(tensor.shape), shape))
         return other or self.number()
 
+    def like(self, name: str) -> str:
+        """Return a floating point tensor that broadcasts to the shape of a tensor."""
+        shape = tuple(self.of(name).shape)
+        return self.tensor(lambda tensor: is_floating(tensor) and expands(tuple(tensor.shape), shape)) or name
+
     # Names to assign to
 
     def target(self) -> str:

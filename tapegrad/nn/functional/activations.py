@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes, operators
 from ... import random as draws
 from ...functions import reductions
-from ...functions.declare import require_tensor
+from ...functions.declare import accepts_out, require_tensor
 from ...functions.options import concrete
 from ...functions.sampling import in_memory_order
 from ...primitives import selection, special, transcendental
@@ -207,6 +207,7 @@ def _gelu_by_tanh(input: Any) -> Any:
     return input * 0.5 * (transcendental.tanh(inner) + 1)
 
 
+@accepts_out
 def gelu(input: Any, approximate: str = "none") -> Any:
     """Return each element times the normal distribution function of it, or (`approximate` "tanh") close to that.
 
@@ -251,6 +252,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     return apply(_hardswish, inplace, input)
 
 
+@accepts_out
 def glu(input: Any, dim: int = -1) -> Any:
     """Return the first half along `dim` times the sigmoid of the second half."""
     type_ = require_tensor("glu", input)._node.type
@@ -290,11 +292,13 @@ def tanhshrink(input: Any) -> Any:
     return input - input.tanh()
 
 
+@accepts_out
 def logsigmoid(input: Any) -> Any:
     """Return the logarithm of the sigmoid of each element."""
     return transcendental.log_sigmoid(require_tensor("log_sigmoid", input))
 
 
+@accepts_out
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta`` of each element, the element itself where ``beta * x`` is above `threshold`."""
     return transcendental.softplus(require_tensor("softplus", input), beta, threshold)
@@ -332,6 +336,7 @@ def _hardshrink(input: Any, limit: Any) -> Any:
     return where((input >= -limit) & (input <= limit), 0, input)
 
 
+@accepts_out
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """Return each element, but zero for those from ``-lambd`` to ``lambd``."""
     return _hardshrink(input, lambd)
@@ -342,6 +347,7 @@ def _softshrink(input: Any, limit: Any) -> Any:
     return where(input > limit, input - limit, where(input < -limit, input + limit, input * 0))
 
 
+@accepts_out
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """Return each element moved towards zero by `lambd`, but not past it."""
     dtype = require_tensor("softshrink", input)._node.type.dtype

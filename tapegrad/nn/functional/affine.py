@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...functions.declare import c_name, require_tensor
+from ...functions.declare import c_name, require_tensor, write_out
 from ...primitives.arithmetic import add
 from ...primitives.contraction import matmul
 from ...primitives.movement import permute, reshape
@@ -15,13 +15,15 @@ from .composition import show
 __all__ = ["bilinear", "linear"]
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any:
     """Return ``input @ weight.T + bias``; `weight` has a row for each output feature.
 
     >>> import tapegrad
     >>> linear(tapegrad.tensor([[1.0, 2.0]]), tapegrad.tensor([[3.0, 4.0]]), tapegrad.tensor([5.0]))
     tensor([[16.]])
     """
+    if out is not None:
+        return write_out("linear", out, linear(input, weight, bias), input, weight, bias)
     try:
         type_, weight_type = input._node.type, weight._node.type
         bias_type = weight_type if bias is None else bias._node.type

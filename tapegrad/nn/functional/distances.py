@@ -11,6 +11,8 @@ from ... import dtypes
 from ...functions.declare import require_tensor
 from ...functions.options import concrete
 from ...functions.reductions import sum
+from ...functions.shapes import broadcast_tensors
+from ...primitives.movement import reshape
 from ...primitives.norms import vector_norm
 from ...primitives.row_indexing import index_select
 from ...primitives.selection import clamp_min, minimum, where
@@ -38,9 +40,11 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype.title}")
     first, second = x1.to(dtype), x2.to(dtype)
     if first._node.type.shape != second._node.type.shape:
-        from ...functions.joining import broadcast_tensors
-
         first, second = broadcast_tensors(first, second)
+    if not first._node.type.ndim:
+        normalise_axis(dim, 0)
+        first, second = record(reshape, (first,), ((1,),)), record(reshape, (second,), ((1,),))
+        return record(reshape, (cosine_similarity(first, second, 0, eps),), ((),))
     axis = normalise_axis(dim, first._node.type.ndim)
     return sum(first / _norm(first, axis, eps) * (second / _norm(second, axis, eps)), axis)
 

@@ -52,7 +52,7 @@ def _multiplied(input: Any, mask: Any, inplace: bool) -> Any:
 # Whole channels
 
 
-def _feature_shape(name: str, input: Any) -> tuple[int, ...]:
+def _feature_shape(input: Any) -> tuple[int, ...]:
     """Return the shape of one number for each channel of each sample."""
     shape = input._node.type.shape
     if len(shape) < 2:
@@ -60,18 +60,19 @@ def _feature_shape(name: str, input: Any) -> tuple[int, ...]:
     return (*shape[:2], *(1,) * (len(shape) - 2))
 
 
-def _feature_dropout(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any:
+def _feature_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
     type_ = input._node.type
     if not training or p == 0 or not type_.numel:
         return input
-    shape = _feature_shape(name, input)
+    shape = _feature_shape(input)
     _check_floating(type_)
     return _multiplied(input, concrete(draws.dropout_mask(shape, type_.dtype, p), type_.dtype), inplace)
 
 
-def _one_sample(function: Any, input: Any) -> Any:
-    """Apply a function of a batch to one sample."""
-    return function(input.unsqueeze(0)).squeeze(0)
+def _one_sample(input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Apply to one sample: a batch of one."""
+    result = _feature_dropout(input.unsqueeze(0), p, training, inplace)
+    return input if inplace else result.squeeze(0)
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -84,8 +85,8 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
             "dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
     if ndim == 2:
-        return _one_sample(lambda batch: _feature_dropout("dropout1d", batch, p, training, inplace), input)
-    return _feature_dropout("dropout1d", input, p, training, inplace)
+        return _one_sample(input, p, training, inplace)
+    return _feature_dropout(input, p, training, inplace)
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -102,7 +103,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
             "behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
-    return _feature_dropout("dropout2d", input, p, training, inplace)
+    return _feature_dropout(input, p, training, inplace)
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -112,8 +113,8 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     if ndim not in (4, 5):
         _warn_of_dimensions("dropout3d", ndim, 3)
     if ndim != 5:
-        return _one_sample(lambda batch: _feature_dropout("dropout3d", batch, p, training, inplace), input)
-    return _feature_dropout("dropout3d", input, p, training, inplace)
+        return _one_sample(input, p, training, inplace)
+    return _feature_dropout(input, p, training, inplace)
 
 
 def _warn_of_dimensions(name: str, ndim: int, spatial: int) -> None:
@@ -140,8 +141,9 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Do `alpha_dropout` with whole channels (dimension 1)."""
     _check_probability(p)
-    shape = _feature_shape("feature_alpha_dropout", require_tensor("feature_alpha_dropout", input))
-    return _alpha_dropout(input, shape, p, training, inplace)
+    if not training or p == 0 or not require_tensor("feature_alpha_dropout", input)._node.type.numel:
+        return input
+    return _alpha_dropout(input, _feature_shape(input), p, training, inplace)
 
 
 def _alpha_dropout(input: Any, shape: tuple[int, ...], p: float, training: bool, inplace: bool) -> Any:

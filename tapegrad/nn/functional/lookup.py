@@ -50,7 +50,10 @@ def embedding(
             [1., 2.]])
     """
     type_ = require_tensor("embedding", input, "indices", 2)._node.type
-    rows, *rest = require_tensor("embedding", weight, "weight", 1)._node.type.shape
+    table = require_tensor("embedding", weight, "weight", 1)._node.type
+    if table.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    rows, width = table.shape
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
@@ -60,8 +63,6 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{type_.dtype.title}Tensor instead (while checking arguments for embedding)"
         )
-    if len(rest) != 1:
-        raise RuntimeError("'weight' must be 2-D")
     if is_concrete(input):
         _check_indices(read(input), rows)
     index = input if type_.ndim == 1 else record(reshape, (input,), ((type_.numel,),))
@@ -74,7 +75,7 @@ def embedding(
     if padding_idx is not None:
         result = where(reshape(index == padding_idx, shape=(type_.numel, 1)), result.detach(), result)
     if type_.ndim != 1:
-        result = record(reshape, (result,), ((*type_.shape, *rest),))
+        result = record(reshape, (result,), ((*type_.shape, width),))
     return result if type_.ndim == 1 and padding_idx is None else show("EmbeddingBackward0", result, start)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes
 from ...functions.options import concrete
 from ...functions.reductions import sum
@@ -24,7 +26,7 @@ def soft_margin_loss(
     """Return ``log(1 + exp(-target * input))``; the target is 1 or -1."""
     reduction = chosen(reduction, size_average, reduce)
     start = here()
-    return show("SoftMarginLossBackward0", reduced_as_one(log1p(exp(-target * input)), reduction), start)
+    return show("SoftMarginLossBackward0", reduced_as_one(log1p(exp(input * -target)), reduction), start)
 
 
 def multi_margin_loss(
@@ -46,9 +48,9 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
-    classes = input.shape[-1]
+    classes = input.shape[-1] if input.ndim else 1
     start = here()
-    rows = reshape(input, shape=(-1 if input.ndim == 0 else input.numel() // classes, classes))
+    rows = reshape(input, shape=(target.numel(), classes))
     index = reshape(target, shape=(target.numel(), 1))
     short = clamp_min(margin - rows.gather(1, index) + rows, 0)
     if p == 2:
@@ -69,10 +71,14 @@ def multilabel_margin_loss(
 
     `target` lists the classes of each sample, up to the first -1.
     """
-    import numpy as np
-
     reduction = chosen(reduction, size_average, reduce)
     classes = input.shape[-1] if input.ndim else 1
+    if not classes or input.ndim > 2:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    if target._node.type.shape != input._node.type.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     listed = read(target).reshape(-1, classes)
     valid = np.logical_and.accumulate(listed >= 0, axis=1)
     is_target = np.zeros(listed.shape, np.bool_)

@@ -1,0 +1,50 @@
+"""The public surface: what `__all__` says, what is loaded when, and that the name tables are true."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import tapegrad
+from tapegrad.functions.names import FUNCTIONS, METHODS
+
+
+def test_all_is_the_public_surface() -> None:
+    assert len(tapegrad.__all__) == len(set(tapegrad.__all__))
+    for name in tapegrad.__all__:
+        assert getattr(tapegrad, name) is not None
+    modules = {"tape", "functions", "operators", "dtypes", "execute", "tensor", "size"}  # what Python puts there by itself
+    loaded = {name for name in vars(tapegrad) if not name.startswith("_")}
+    surplus = {name for name in loaded - set(tapegrad.__all__) if not hasattr(getattr(tapegrad, name), "__path__")}
+    surplus = {name for name in surplus if type(getattr(tapegrad, name)).__name__ != "module"}
+    assert surplus <= modules | {"annotations", "TYPE_CHECKING"}
+
+
+@pytest.mark.parametrize("family", FUNCTIONS)
+def test_the_table_of_functions_is_true(family: str) -> None:
+    module = import_module(f"tapegrad.functions.{family}")
+    assert sorted(FUNCTIONS[family].split()) == sorted(module.__all__)
+
+
+@pytest.mark.parametrize("family", METHODS)
+def test_the_table_of_methods_is_true(family: str) -> None:
+    module = import_module(f"tapegrad.functions.{family}")
+    assert sorted(METHODS[family].split()) == sorted(module.METHODS)
+
+
+def test_import_loads_neither_numba_nor_scipy() -> None:
+    code = "import sys, tapegrad; print([name for name in sys.modules if name.partition('.')[0] in ('numba', 'scipy')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_import_loads_no_family() -> None:
+    code = (
+        "import sys, tapegrad; print([name for name in sys.modules if name.startswith(('tapegrad.primitives.', "
+        "'tapegrad.functions.', 'tapegrad.nn', 'tapegrad.random'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['tapegrad.functions.names']"
