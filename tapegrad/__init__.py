@@ -45,6 +45,7 @@ from .dtypes import (
 from .functions import FAMILY_OF as _FAMILY_OF
 from .functions import attach as _attach
 from .functions import load as _load
+from .layout import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
 from .size import Size
 from .tape.modes import get_mode, set_mode
 from .tensor import Tensor, is_tensor
@@ -82,30 +83,24 @@ if TYPE_CHECKING:
     from .functions.splitting import *
     from .functions.strided import *
     from .functions.view_copies import *
-    from .layout import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
     from .printing import set_printoptions
     from .random import Generator, initial_seed, manual_seed, seed
     from .serialization import load, save
 
 _attach(Tensor)
 
+del tensor  # the submodule; the name is the function's  # noqa: F821
+
 # What is loaded when first asked for: submodules, and names of modules outside functions/.
 _SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "teach")
 _MODULE_OF = {
     "Generator": "random",
-    "channels_last": "layout",
-    "channels_last_3d": "layout",
-    "contiguous_format": "layout",
     "initial_seed": "random",
-    "layout": "layout",
     "load": "serialization",
     "manual_seed": "random",
-    "memory_format": "layout",
-    "preserve_format": "layout",
     "save": "serialization",
     "seed": "random",
     "set_printoptions": "printing",
-    "strided": "layout",
 }
 
 __version__ = "0.1.0"
@@ -132,7 +127,14 @@ __all__ = [  # noqa: PLE0604 - the names of the families are strings too
     "get_mode",
     "half",
     "inference_mode",
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
     "int",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "strided",
     "int16",
     "int32",
     "int64",

@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 import tapegrad
+from tapegrad.functions import FAMILY_OF, load
 from tapegrad.functions.names import FUNCTIONS, METHODS
 
 
@@ -21,6 +22,11 @@ def test_all_is_the_public_surface() -> None:
     surplus = {name for name in loaded - set(tapegrad.__all__) if not hasattr(getattr(tapegrad, name), "__path__")}
     surplus = {name for name in surplus if type(getattr(tapegrad, name)).__name__ != "module"}
     assert surplus <= modules | {"annotations", "TYPE_CHECKING"}
+
+
+def test_functions_are_not_hidden_by_modules_of_their_name() -> None:
+    for name in FAMILY_OF:
+        assert getattr(tapegrad, name) is load(name)
 
 
 @pytest.mark.parametrize("family", FUNCTIONS)

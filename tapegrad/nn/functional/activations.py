@@ -108,6 +108,8 @@ def _rrelu(input: Any, lower: float, upper: float, training: bool) -> Any:
 
 def _drawn_slopes(input: Any, lower: float, upper: float) -> Any:
     """Draw a slope for each element that is not positive, and for no other, as PyTorch does."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     values = read(input)
     dtype = input._node.type.dtype
     slopes = np.ones(values.shape, values.dtype)

@@ -26,7 +26,7 @@ def _counts(name: str, ndim: int, output_size: Any, shape: tuple[int, ...]) -> t
     if len(shape) <= len(given):
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if len(given) != ndim:
-        internal = "(): internal error: output_size.size()" if name == "adaptive_max_pool3d" else ": output_size"
+        internal = "(): internal error: output_size.size()" if "max" in name else ": output_size"
         raise RuntimeError(f"{name}{internal} must be {ndim}")
     return tuple([shape[axis - ndim] if count is None else int(count) for axis, count in enumerate(given)])
 
@@ -73,6 +73,9 @@ def _adaptive_max_pool(ndim: int, input: Any, output_size: Any) -> tuple[Any, An
     shape = require_tensor(name, input)._node.type.shape
     counts = _counts(name, ndim, output_size, shape)
     _check_adaptive(name, ndim, shape)
+    if min(counts) < 0:
+        sizes = [*shape[: len(shape) - ndim], *[1] * (ndim == 1), *counts]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: {sizes}")
     for axis, length in enumerate(shape[1:] if len(shape) == ndim + 2 else shape, len(shape) == ndim + 2):
         if length == 0:
             raise RuntimeError(

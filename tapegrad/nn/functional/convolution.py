@@ -98,6 +98,8 @@ def _check_ndim(name: str, ndim: int, input: Any, weight: Any) -> None:
         raise RuntimeError(
             f"Expected {ndim + 1}D (unbatched) or {ndim + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
         )
+    if weight.ndim < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != ndim + 2:
         raise RuntimeError(
             f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
@@ -111,12 +113,17 @@ def _check_numbers(stride: Sequence[int], padding: Sequence[tuple[int, int]], di
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
-        raise RuntimeError("non-positive dilation is not supported")
+        raise RuntimeError("dilation should be greater than zero" if min(dilation) < 0 else "non-positive dilation is not supported")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
 
 
 def _check_groups(weight: Any, groups: int) -> None:
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
     if weight.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
@@ -240,11 +247,10 @@ def _transpose(
     _check_output_padding(rest, steps, gaps)
     _check_groups(kernel, groups)
     channels = kernel.shape[1] * groups
+    pairs = tuple([(low, high - extra) for (low, high), extra in zip(pairs, rest, strict=True)])
     lengths = [
-        (length - 1) * step - low - high + gap * (size - 1) + extra + 1
-        for length, step, (low, high), gap, size, extra in zip(
-            type_.shape[2:], steps, pairs, gaps, kernel.shape[2:], rest, strict=True
-        )
+        (length - 1) * step - low - high + gap * (size - 1) + 1
+        for length, step, (low, high), gap, size in zip(type_.shape[2:], steps, pairs, gaps, kernel.shape[2:], strict=True)
     ]
     start = here()
     parameters = ((type_.shape[0], channels, *lengths), steps, pairs, gaps, groups)

@@ -49,8 +49,18 @@ def multi_margin_loss(
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     classes = input.shape[-1] if input.ndim else 1
+    samples = input.shape[0] if input.ndim == 2 else 1
+    if not classes or input.ndim > 2:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    if target.ndim > 1 or target.numel() != samples:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
     start = here()
-    rows = reshape(input, shape=(target.numel(), classes))
+    rows = reshape(input, shape=(samples, classes))
     index = reshape(target, shape=(target.numel(), 1))
     short = clamp_min(margin - rows.gather(1, index) + rows, 0)
     if p == 2:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...functions.declare import require_tensor
+from ...functions.declare import accepts_out, require_tensor
 from ...primitives import pooling as rows
 from ...tape.record import record
 
@@ -185,6 +185,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@accepts_out
 def avg_pool2d(
     input: Any,
     kernel_size: Lengths,
@@ -213,6 +214,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
+@accepts_out
 def avg_pool3d(
     input: Any,
     kernel_size: Lengths,
