@@ -19,7 +19,7 @@ from ..tape.segment import state
 from ..tensor import Tensor
 from .conversion import number_as
 from .declare import operand, require_tensor
-from .in_place import write
+from .in_place import check_overlap, write
 from .matrices import diagonal
 from .splitting import narrow
 from .strided import as_strided
@@ -38,6 +38,7 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if not isinstance(source, Tensor):
         source = Tensor._from_array(np.asarray(source))
     check_writable(self)
+    check_overlap(self, (source,))
     type_ = self._node.type
     if source._node.type.shape != type_.shape:
         _check_expands(type_.shape, source._node.type.shape)

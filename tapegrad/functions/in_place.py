@@ -21,6 +21,7 @@ def in_place_method(name: str, function: Function, shown: str | None = None) -> 
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         check_writable(self)
+        check_overlap(self, arguments)
         if shown is None:
             return write(self, function(self, *arguments, **options))
         start = here()
@@ -37,6 +38,38 @@ def in_place_method(name: str, function: Function, shown: str | None = None) -> 
 def in_place_methods(names: str, functions: dict[str, Function]) -> dict[str, Function]:
     """Return the in-place forms of the functions with these names, by name."""
     return {f"{name}_": in_place_method(f"{name}_", functions[name]) for name in names.split()}
+
+
+def check_overlap(written: Any, others: tuple[Any, ...], fully: bool = False) -> None:
+    """Raise PyTorch's RuntimeError where another operand shares part of the written tensor's memory.
+
+    One that is all of it in the same layout is allowed, unless `fully`.
+    """
+    root = written._root()
+    if not root._views and not fully:
+        return
+    for other in others:
+        if hasattr(other, "_root") and other._root() is root and _overlaps(written, other, fully):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+
+
+def _overlaps(written: Any, other: Any, fully: bool) -> bool:
+    """Whether two tensors of one storage overlap, as far as PyTorch looks: dense ones only."""
+    from ..primitives.type_rules import is_dense
+    from .strided import storage_offset
+
+    first, second = written._node.type, other._node.type
+    if written is other or not first.numel or not second.numel:
+        return fully and written is other
+    if not is_dense(first.shape, first.strides) or not is_dense(second.shape, second.strides):
+        return False
+    begin, other_begin = storage_offset(written), storage_offset(other)
+    if begin == other_begin and first.numel == second.numel:
+        return fully or first.strides != second.strides
+    return bool(begin < other_begin + second.numel and other_begin < begin + first.numel)
 
 
 def write(tensor: Any, result: Any) -> Any:

@@ -24,6 +24,7 @@ from ..tape.checks import check_writable
 from ..tape.record import read
 from ..tape.types import Shape
 from ..tensor import Tensor
+from .in_place import check_overlap
 
 # A view: primitive, numbers, static parameters, and the name that grad_fn shows (None for the primitive's own).
 Step = tuple[Any, tuple[Any, ...], tuple[Any, ...], str | None]
@@ -313,6 +314,7 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     if len(plan.tensors) == 1 and plan.tensors[0][1].dtype is dtypes.bool and _is_one(value):
         in_place(target, _fill_masked(target, *plan.tensors[0], value, plan))
         return
+    check_overlap(target, (value,), fully=True)
     positions, pattern = plan.positions()
     in_place(target, index_put(target, value, *positions, pattern=pattern, accumulate=False))
 

@@ -365,7 +365,7 @@ mode = reducing(
     type_rule=_mode_type,
     samples=lambda: [
         *_median_samples(),
-        Sample(np.array([[1.0, 2.0, 2.0, 1.0, 3.0], [0.0, 5.0, 5.0, 5.0, 0.0]]), axis=1, keepdims=True),
+        Sample(np.array([[1, 2, 2, 1, 3], [0, 5, 5, 5, 0]]), axis=1, keepdims=True),
         Sample(np.array([2, 2, 7, 7, 7, 2]), axis=0, keepdims=False),
     ],
     torch=lambda torch, a, axis, keepdims: torch.mode(a, axis, keepdim=keepdims),

@@ -30,12 +30,68 @@ def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
 
 
 def broadcast(name: str, types: Sequence[Type]) -> tuple[Shape, Shape]:
-    """Return the shape and strides of an elementwise result; a layout that all full-shape operands share is kept."""
+    """Return the shape and strides of an elementwise result."""
     shape = types[0].shape if len(types) == 1 else broadcast_shapes(name, *[t.shape for t in types])
-    full = [t.strides for t in types if t.shape == shape]
-    if full and all(strides == full[0] for strides in full) and is_dense(shape, full[0]):
-        return shape, full[0]
-    return shape, contiguous_strides(shape)
+    return shape, _result_strides(shape, types)
+
+
+def _result_strides(shape: Shape, types: Sequence[Type]) -> Shape:
+    """Return the strides of a new tensor with its axes in the order in memory that the operands have them in."""
+    if all([t.shape == shape for t in types]):
+        first = types[0].strides
+        if all([t.is_contiguous for t in types]):
+            return contiguous_strides(shape)
+        if all([t.strides == first for t in types]) and is_dense(shape, first):
+            return first
+    elif all([t.strides == contiguous_strides(t.shape) for t in types]):
+        return contiguous_strides(shape)
+    return _compact(shape, _order_in_memory(shape, types))
+
+
+def _compact(shape: Shape, order: Sequence[int]) -> Shape:
+    """Return the strides of a dense tensor whose axes are in this order, innermost first."""
+    strides = [1] * len(shape)
+    expected = 1
+    for axis in order:
+        strides[axis] = expected
+        expected *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def _order_in_memory(shape: Shape, types: Sequence[Type]) -> list[int]:
+    """Return the axes of a result, innermost first: as PyTorch, by the first operand that tells two axes apart."""
+    strides = [_broadcast_strides(shape, t) for t in types]
+    order = list(range(len(shape)))[::-1]
+    for place in range(1, len(order)):
+        at = place
+        for before in range(place - 1, -1, -1):
+            comparison = _compare(order[before], order[at], shape, strides)
+            if comparison < 0:
+                break
+            if comparison > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+    return order
+
+
+def _broadcast_strides(shape: Shape, t: Type) -> Shape:
+    """Return an operand's strides as one of the result's shape: 0 where it is broadcast."""
+    missing = len(shape) - t.ndim
+    own = [0 if length == 1 and shape[missing + axis] != 1 else t.strides[axis] for axis, length in enumerate(t.shape)]
+    return (*[0] * missing, *own)
+
+
+def _compare(first: int, second: int, shape: Shape, operands: Sequence[Shape]) -> int:
+    """Return 1 if axis `first` belongs outside of axis `second` in memory, -1 if inside, 0 if no operand tells."""
+    for strides in operands:
+        one, other = strides[first], strides[second]
+        if one == 0 or other == 0:
+            continue
+        if one != other:
+            return 1 if one > other else -1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
 
 
 def is_dense(shape: Shape, strides: Shape) -> bool:

@@ -84,7 +84,7 @@ def _update_type(x: Type, new: Type, *numbers: Type, chain: Chain) -> Any:
     view = chain_type(make_type(x.dtype, x.shape), chain, numbers)
     if view.shape != new.shape or view.dtype is not new.dtype:
         raise RuntimeError(f"update: a view of type {view} cannot be replaced by {new}")
-    if any(stride == 0 and length > 1 for stride, length in zip(view.strides, view.shape, strict=True)):
+    if view.overlaps:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -132,7 +132,7 @@ def _write(root: Any, result: Any, written: Any) -> None:
     if requires_grad and not was_leaf and not state.grad_enabled:
         with GradMode(True, False):
             result = record(assign, (root, result))
-    if checks.inplace_checks and written._own_version is None:
+    if checks.inplace_checks and not (written._is_detached and written._own_version is not None):
         for changed in (root, *live_views(root)):
             checks.note_version(changed)
     buffer = root._array if root._is_shared and is_concrete(root) and buffer_is_seen(root) else None
@@ -293,7 +293,7 @@ def set_data(tensor: Any, value: Any) -> None:
     tensor._array = array
     tensor._node = value._node.type.replace(requires_grad=type_.requires_grad)
     tensor._home, tensor._home_slot = home, slot
-    tensor._own_version = [tensor._version]
+    own_version = [tensor._version]
     tensor._alias_of, tensor._chain, tensor._chain_numbers, tensor._is_detached = None, (), (), False
     tensor._views = []  # not None: the value was another before, which teach.history asks for
     if root is value and not value._is_shared and not value.requires_grad:
@@ -302,6 +302,7 @@ def set_data(tensor: Any, value: Any) -> None:
         register_view(value, tensor, ("detach", (), 0))
         tensor._is_detached = True
         tensor._detached_base = None
+    tensor._own_version = own_version
 
 
 def _become_root_of(tensor: Any, value: Any) -> None:

@@ -47,7 +47,7 @@ class Sweep:
         self.needed: dict[Segment, set[int]] | None = None
         self.create_graph = create_graph
         self.retain_graph = retain_graph
-        self.handles: dict[tuple[Segment, int], Any] = {}
+        self.handles: dict[int, Any] = {}  # of the segment being replayed
         self.replayed: list[tuple[Segment, list[Node]]] = []
 
     def run(self, roots: list[Any], cotangents: list[Any]) -> None:
@@ -101,6 +101,7 @@ class Sweep:
 
     def _replay_segment(self, segment: Segment) -> None:
         adjoints = self.adjoints[segment]
+        self.handles = {}
         trace = segment.node if segment.node is not SEALED else segment.trace
         assert trace is not None
         replayed: list[Node] = []
@@ -211,10 +212,9 @@ class Sweep:
 
     def _handle(self, segment: Segment, output: Any) -> Any:
         """Return a tensor for a value on the tape."""
-        key = (segment, output.slot)
-        handle = self.handles.get(key)
+        handle = self.handles.get(output.slot)
         if handle is None:
-            handle = self.handles[key] = handle_for(segment, output, self.create_graph)
+            handle = self.handles[output.slot] = handle_for(segment, output, self.create_graph)
         return handle
 
     def _contribute(self, adjoints: dict[int, Any], operand: Any, result: Any) -> None:

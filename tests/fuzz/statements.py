@@ -476,7 +476,6 @@ def read(writer: Writer) -> str | None:
             f"seen.append({name}.grad)",
             f"seen.append([type({name}.grad_fn).__name__, {name}.is_contiguous(), {name}.storage_offset()])",
             f"seen.append({name}.item())",
-            f"seen.append({name}._base is None)",
         )
     )
 

@@ -102,14 +102,14 @@ def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: 
 
 
 def _rrelu(input: Any, lower: float, upper: float, training: bool) -> Any:
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     slope = _drawn_slopes(input, lower, upper) if training else (lower + upper) / 2
     return record(selection.leaky_relu, (input, slope), (), "RreluWithNoiseBackward0")
 
 
 def _drawn_slopes(input: Any, lower: float, upper: float) -> Any:
     """Draw a slope for each element that is not positive, and for no other, as PyTorch does."""
-    if lower > upper:
-        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     values = read(input)
     dtype = input._node.type.dtype
     slopes = np.ones(values.shape, values.dtype)

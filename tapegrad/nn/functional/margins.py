@@ -59,6 +59,10 @@ def multi_margin_loss(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
         )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    if target.dtype is not dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.title}")
     start = here()
     rows = reshape(input, shape=(samples, classes))
     index = reshape(target, shape=(target.numel(), 1))

@@ -44,21 +44,43 @@ def strides_of(name: str, stride: Any, kernel: tuple[int, ...]) -> tuple[int, ..
 # The largest element
 
 
-def _check_max_pool(name: str, ndim: int, type_: Any) -> None:
-    if type_.ndim not in (ndim + 1, ndim + 2):
-        if ndim == 1:
+def _check_max_pool(ndim: int, shape: tuple[int, ...]) -> None:
+    if ndim == 1:
+        if len(shape) not in (2, 3) or 0 in shape[len(shape) - 2 :]:
             raise RuntimeError(
-                "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-                f"{list(type_.shape)}"
+                f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
             )
+    elif len(shape) not in (ndim + 1, ndim + 2):
         raise RuntimeError(f"non-empty {ndim + 1}D or {ndim + 2}D (batch mode) tensor expected for input")
 
 
+def _check_windows(kernel: int, stride: int, padding: int, dilation: int) -> None:
+    """Raise PyTorch's errors, which for one dimension it has of its own."""
+    for name, value in (("kernel_size", kernel), ("stride", stride)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
+    if padding < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+        )
+    if dilation <= 0:
+        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
+
+
 def _max_pool(
-    ndim: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    ndim: int,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    with_indices: bool = True,
 ) -> tuple[Any, Any]:
     name = f"max_pool{ndim}d"
-    _check_max_pool(name, ndim, require_tensor(name, input)._node.type)
+    _check_max_pool(ndim, require_tensor(name, input)._node.type.shape)
     kernel = lengths_of(name, "kernel_size", kernel_size, ndim)
     parameters = (
         kernel,
@@ -67,6 +89,8 @@ def _max_pool(
         lengths_of(name, "dilation", dilation, ndim),
         bool(ceil_mode),
     )
+    if ndim == 1 and not with_indices:
+        _check_windows(*[lengths[0] for lengths in parameters[:4]])
     shown = ("SqueezeBackward1", "MaxPool2DWithIndicesBackward0", "MaxPool3DWithIndicesBackward0")[ndim - 1]
     pair: tuple[Any, Any] = record(rows.max_pool, (input,), parameters, shown)
     return pair
@@ -82,7 +106,7 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:
     """Return the largest element of each window over the last dimension; see `max_pool2d`."""
-    pair = _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair = _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return pair if return_indices else pair[0]
 
 
@@ -124,7 +148,7 @@ def max_pool2d(
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
-    pair = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return pair if return_indices else pair[0]
 
 
@@ -151,7 +175,7 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """Return the largest element of each window over the last three dimensions; see `max_pool2d`."""
-    pair = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return pair if return_indices else pair[0]
 
 
