@@ -125,4 +125,6 @@ def power(self: Any, exponent: Any) -> Any:
     if exponent.__class__ is float and exponent.is_integer() and -8 <= exponent <= 8 and self.dtype.category >= dtypes.FLOAT:
         return record(integer_power, (self,), (int(exponent),))
     operand = operand_from(exponent)
-    return NotImplemented if operand is None else record(general, (self, operand))
+    if operand is None:
+        return NotImplemented
+    return record(general, (self, operand), (), "PowBackward0" if operand.__class__ in NUMBERS else None)

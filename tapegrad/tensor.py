@@ -63,6 +63,7 @@ class Tensor:
     _is_shared: bool = False
     _is_detached: bool = False
     _made_without_grad: bool = False
+    _takes_no_gradient: bool = False
     _is_leaf_view: bool = False
     _is_multiple_view: tuple[int, str] | None = None
     _own_version: list[int] | None = None
@@ -123,9 +124,15 @@ class Tensor:
 
     def _current_type(self) -> Type:
         if self._is_stale:
+            if checks.is_cut_off(self):
+                return self._node.type.replace(requires_grad=True)  # type: ignore[no-any-return]
             self._regenerate()
         type_: Type = self._node.type
         return type_
+
+    def _as_it_is(self) -> Tensor:
+        current: Tensor = tape.aliases.as_it_is(self)
+        return current
 
     # Metadata
 
@@ -167,6 +174,8 @@ class Tensor:
         """Whether the tensor was made by the user, not by a differentiable operation."""
         if not self._current_type().requires_grad:
             return True
+        if self._is_stale:
+            checks.check_cut_off(self)
         if is_concrete(self):
             return self._home is None
         makes_leaf: bool = self._node.node.primitive.makes_leaf
@@ -205,7 +214,9 @@ class Tensor:
             raise RuntimeError(dtype_message)
         if type_.is_inference and value and not state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if bool(value) is type_.requires_grad:
+        if self._takes_no_gradient and value:
+            self._takes_no_gradient = False
+        if bool(value) is type_.requires_grad or self._takes_no_gradient:
             return
         if is_concrete(self):
             self._segment = None
@@ -216,7 +227,7 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward() accumulated, or None."""
-        if self._grad is None and not self._retains_grad and not self.is_leaf:
+        if self._grad is None and not self._retains_grad and not self._is_stale and not self.is_leaf:
             warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return self._grad
 
@@ -426,7 +437,7 @@ class Tensor:
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """Return a NumPy array that shares memory with the tensor."""
-        if self._current_type().requires_grad and not force:
+        if state.grad_enabled and self._current_type().requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return tape.aliases.export(self)
 

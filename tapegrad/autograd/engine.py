@@ -52,7 +52,7 @@ def backward(
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             tensor.retain_grad()  # of a leaf, it does nothing
         targets = [leaf_or_address(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph)
+    sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph))
     gradients = list(sweep.leaf_gradients.values())
     if targets is not None:
@@ -67,8 +67,9 @@ def backward(
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
     """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself."""
     existing = leaf._grad
-    if create_graph and gradient.requires_grad:
-        leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards") if existing is None else existing + gradient
+    if create_graph:
+        with GradMode(True):
+            leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards") if existing is None else existing + gradient
         return
     with GradMode(False):
         if existing is None:
@@ -217,7 +218,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
     for place, (root, cotangent) in enumerate(zip(roots, given, strict=True)):
         if not isinstance(root, Tensor):
             raise TypeError(f"element {place} of tensors is a {type(root).__name__}, not a tensor")
-        if not root.requires_grad:
+        if not root.requires_grad or (root.is_leaf and root._takes_no_gradient):
             raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
         if cotangent is None:
             if root._node.type.numel != 1:

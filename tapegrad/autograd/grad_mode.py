@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ..tape.segment import set_grad_mode, state
+from ..tape.segment import restore_grad_mode, set_grad_mode, state
 
 
 class _GradMode:
@@ -15,10 +15,14 @@ class _GradMode:
 
     def __enter__(self) -> None:
         self._stack.append((state.grad_enabled, state.inference))
-        self._enter()
+        try:
+            self._enter()
+        except BaseException:  # an interrupt
+            set_grad_mode(*self._stack.pop())
+            raise
 
     def __exit__(self, *_: object) -> None:
-        set_grad_mode(*self._stack.pop())
+        restore_grad_mode(self._stack.pop())
 
     def __init__(self) -> None:
         self._stack: list[tuple[bool, bool]] = []

@@ -153,6 +153,8 @@ def _edge(segment: Segment | None, slot: int) -> tuple[Node | None, int]:
     if segment is None:
         return _NO_EDGE
     node = _record_at(segment, slot)
+    if node.primitive is IMPORT and isinstance(segment.origins.get(slot), tuple):
+        return _edge(*segment.origins[slot])
     number = next((i for i, output in enumerate(node.outputs) if output.slot == slot), 0)
     return _node_at(segment, slot), number
 

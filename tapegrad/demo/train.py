@@ -23,11 +23,11 @@ _SHOWN_IMAGES = 8  # in the batch whose tape is printed
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser the demo's options."""
-    parser.add_argument("--epochs", type=_positive_int, default=30, metavar="N", help="times through the images (default: %(default)s)")
-    parser.add_argument("--batch-size", type=_positive_int, default=32, metavar="N", help="images in a step (default: %(default)s)")
-    parser.add_argument("--lr", type=_positive_float, default=0.003, metavar="RATE", help="learning rate (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random numbers (default: %(default)s)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the picture of the loss (default: tapegrad-demo.png)")
+    parser.add_argument("--epochs", type=_positive_int, default=30, metavar="N", help="passes over the images (default %(default)s)")
+    parser.add_argument("--batch-size", type=_positive_int, default=32, metavar="N", help="images in a step (default %(default)s)")
+    parser.add_argument("--lr", type=_positive_float, default=0.003, metavar="RATE", help="learning rate (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random numbers (default %(default)s)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the picture of the loss (default tapegrad-demo.png)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -64,6 +64,8 @@ def _add_multiple(primitive: Any, first: Any, second: Any, alpha: Any) -> Any:
     if not isinstance(second, Tensor):
         return record(primitive, (first, second * alpha))
     start = here()
+    if second.dtype.category < _category(first):
+        second = cast(second, dtype=first.dtype if isinstance(first, Tensor) else dtypes.of_number(type(first)))
     return show(primitive.grad_name, record(primitive, (first, second * alpha)), start)
 
 
@@ -332,7 +334,10 @@ def logit(input: Any, eps: float | None = None) -> Any:
 @accepts_out
 def polygamma(n: int, input: Any) -> Any:
     """Return the n-th derivative of the digamma function of each element."""
-    return special.polygamma(require_tensor("polygamma", input, "input", 2), n=n)
+    require_tensor("polygamma", input, "input", 2)
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return special.polygamma(input, n=n)
 
 
 @accepts_out
@@ -350,8 +355,8 @@ def mvlgamma(input: Any, p: int) -> Any:
 
 
 __all__ = [
-    "add", "addcdiv", "addcmul", "deg2rad", "div", "divide", "float_power", "float_power_", "frexp", "heaviside", "ldexp",
-    "lerp", "logit", "mvlgamma", "polygamma", "positive", "pow", "rad2deg", "round", "rsub", "square", "sub", "subtract",
+    "add", "addcdiv", "addcmul", "deg2rad", "div", "divide", "float_power", "frexp", "heaviside", "ldexp", "lerp",
+    "logit", "mvlgamma", "polygamma", "positive", "pow", "rad2deg", "round", "rsub", "square", "sub", "subtract",
     "true_divide", "xlogy",
 ]
 

@@ -261,10 +261,10 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     require_tensor("addmm", input)
     _require_dimensions(require_tensor("addmm", mat1, "mat1", 2), 2, f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
     _require_dimensions(require_tensor("addmm", mat2, "mat2", 3), 2, f"mat2 must be a matrix, got {mat2.ndim}-D tensor")
-    start = here()
-    product = _multiply(mat1, mat2)
     _check_dtypes(input, mat2, "self and mat2 must have the same dtype, but got {} and {}")
-    return _add_product("AddmmBackward0", input, product, beta, alpha, start)
+    _check_dtypes(mat1, mat2, "mat1 and mat2 must have the same dtype, but got {} and {}")
+    start = here()
+    return _add_product("AddmmBackward0", input, _multiply(mat1, mat2), beta, alpha, start)
 
 
 @accepts_out

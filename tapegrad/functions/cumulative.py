@@ -17,7 +17,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..return_types import return_type
 from ..tape.record import record
 from ..tensor import Tensor
-from .declare import accepts_out, require_tensor
+from .declare import accepts_names, accepts_out, require_tensor
 from .in_place import in_place_methods
 from .reductions import in_dtype
 
@@ -147,6 +147,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, Any,
     return (after - before) * (later + earlier), None, axis
 
 
+@accepts_names
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """Return the integral along `dim` of samples at the positions `x`, or `dx` apart, by the trapezoidal rule.
 
@@ -163,11 +164,13 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     return record(mul, (total, apart / 2), (), "MulBackward1")
 
 
+@accepts_names
 def trapz(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """Return what `trapezoid` does."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
+@accepts_names
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """Return the integrals up to each sample but the first, by the trapezoidal rule."""
     if not isinstance(x, Tensor) and x is not None:
@@ -181,6 +184,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -
 # Gradients of sampled functions
 
 
+@accepts_names
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
     """Return estimates of the derivatives along dimensions of a function from its samples.
 

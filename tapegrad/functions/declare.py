@@ -44,7 +44,7 @@ def unary(name: str, primitive: Any) -> Function:
 def binary(name: str, primitive: Any, numbers: str = "other", shown: tuple[str, str] | None = None) -> Function:
     """Return the function of two tensors that records this primitive: ``name(input, other, *, out=None)``.
 
-    `numbers` names the arguments that may be Python numbers: "other", "either" or "none". `shown` are the names that
+    `numbers` names the arguments that may be Python numbers: "other", "either", "both" or "none". `shown` are the names that
     ``grad_fn`` shows for an `other` that is a number and that is a tensor, where they are not the primitive's own.
     """
     apply = operators.binary(primitive)
@@ -55,7 +55,7 @@ def binary(name: str, primitive: Any, numbers: str = "other", shown: tuple[str, 
             return apply(input, other)
         if numbers == "none":
             require_tensor(name, other, "other", 2)
-        if numbers != "either" or not isinstance(other, Tensor):
+        if numbers != "both" and (numbers != "either" or not isinstance(other, Tensor)):
             require_tensor(name, input)
         operands = (operand(name, input, "input", 1), operand(name, other, "other", 2))
         result = record(primitive, operands, (), of_tensor if isinstance(other, Tensor) else of_number)

@@ -66,7 +66,7 @@ bitwise_right_shift = binary("bitwise_right_shift", comparison.right_shift, numb
 bitwise_xor = binary("bitwise_xor", comparison.bitwise_xor, numbers="either")
 copysign = binary("copysign", signs.copysign, shown=("CopysignBackward1", "CopysignBackward0"))
 eq = binary("eq", comparison.equal)
-floor_divide = binary("floor_divide", division.floor_divide, numbers="either")
+floor_divide = binary("floor_divide", division.floor_divide, numbers="both")
 fmax = binary("fmax", selection.fmax, numbers="none")
 fmin = binary("fmin", selection.fmin, numbers="none")
 fmod = binary("fmod", division.fmod, shown=("FmodBackward0", "FmodBackward1"))
@@ -77,7 +77,6 @@ hypot = binary("hypot", arithmetic.hypot, numbers="none")
 igamma = binary("igamma", special.igamma, numbers="none")
 igammac = binary("igammac", special.igammac, numbers="none")
 lcm = binary("lcm", comparison.lcm, numbers="none")
-ldexp = binary("ldexp", arithmetic.ldexp, numbers="none")
 le = less_equal = binary("le", comparison.less_equal)
 logaddexp = binary("logaddexp", transcendental.logaddexp, numbers="none")
 logaddexp2 = binary("logaddexp2", transcendental.logaddexp2, numbers="none")
@@ -87,7 +86,7 @@ logical_xor = binary("logical_xor", comparison.logical_xor, numbers="none")
 lt = less = binary("lt", comparison.less)
 maximum = binary("maximum", selection.maximum, numbers="none")
 minimum = binary("minimum", selection.minimum, numbers="none")
-mul = multiply = binary("mul", arithmetic.mul, numbers="either")
+mul = multiply = binary("mul", arithmetic.mul, numbers="both")
 ne = not_equal = binary("ne", comparison.not_equal)
 nextafter = binary("nextafter", signs.nextafter, numbers="none")
 remainder = binary("remainder", division.remainder, numbers="either", shown=("RemainderBackward0", "RemainderBackward1"))
@@ -98,11 +97,16 @@ __all__ = [
     "bitwise_right_shift", "bitwise_xor", "ceil", "copysign", "cos", "cosh", "digamma", "eq", "erf", "erfc", "erfinv",
     "exp", "exp2", "expm1", "fix", "floor", "floor_divide", "fmax", "fmin", "fmod", "frac", "gcd", "ge", "greater",
     "greater_equal", "gt", "hypot", "i0", "igamma", "igammac", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-    "lcm", "ldexp", "le", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+    "lcm", "le", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "multiply", "ne", "neg",
     "negative", "nextafter", "not_equal", "reciprocal", "relu", "remainder", "rsqrt", "sgn", "sigmoid", "sign", "signbit",
     "sin", "sinc", "sinh", "sqrt", "tan", "tanh", "trunc",
 ]
+
+def _modulo(self: Any, other: Any) -> Any:
+    """Return ``self % other``."""
+    return NotImplemented if operators.operand_from(other) is None else remainder(self, other)
+
 
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}
 # The methods of the primitives used most take the operators' short path.
@@ -124,7 +128,7 @@ METHODS.update(
         "abs absolute acos arccos arcsin arctan arctan2 asin atan atan2 bitwise_and "
         "bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil copysign cos cosh digamma eq erf erfc "
         "erfinv exp exp2 expm1 fix floor floor_divide fmod frac gcd ge greater greater_equal gt hypot i0 igamma "
-        "igammac lcm ldexp le less less_equal lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor lt mul "
+        "igammac lcm le less less_equal lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor lt mul "
         "multiply ne neg negative nextafter not_equal reciprocal relu remainder rsqrt sgn sigmoid sign sin sinc sinh sqrt tan "
         "tanh trunc",
         METHODS,
@@ -139,6 +143,7 @@ METHODS.update(
 )
 # Python's in-place operators.
 METHODS.update(
+    __mod__=_modulo,
     __imul__=METHODS["mul_"],
     __ifloordiv__=METHODS["floor_divide_"],
     __imod__=METHODS["remainder_"],

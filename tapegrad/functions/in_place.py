@@ -12,16 +12,21 @@ from ..tape.types import Type
 
 Function = Callable[..., Any]
 
+# Other operands of these may share memory with the written tensor: PyTorch reads them before it writes.
+_MAY_OVERLAP = frozenset(("masked_fill_", "index_fill_", "addmm_", "addmv_", "addr_", "addbmm_", "baddbmm_", "masked_scatter_"))
+
 
 def in_place_method(name: str, function: Function, shown: str | None = None) -> Function:
     """Return the in-place form of a function whose first argument is the tensor: ``add_`` of ``add``.
 
     `shown` is the name that ``grad_fn`` shows, where it is not that of the function.
     """
+    may_overlap = name in _MAY_OVERLAP
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         check_writable(self)
-        check_overlap(self, arguments)
+        if not may_overlap:
+            check_overlap(self, arguments)
         if shown is None:
             return write(self, function(self, *arguments, **options))
         start = here()

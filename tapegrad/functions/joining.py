@@ -36,6 +36,9 @@ def cat(tensors: Tensors, dim: int = 0) -> Any:
     if not parts:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     ndim = 1
+    for place, part in enumerate(parts):
+        if not part._node.type.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
     for part in parts:
         shape = part._node.type.shape
         if len(shape) != 1 or shape[0]:  # an empty vector goes with anything

@@ -13,7 +13,7 @@ from ..primitives.comparison import isnan, logical_not
 from ..primitives.selection import where
 from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..tape.record import here, mark_composed, record
-from .declare import accepts_out, require_tensor
+from .declare import accepts_names, accepts_out, require_tensor
 
 Dim = int | Sequence[int] | None
 
@@ -153,6 +153,7 @@ def _quantify(name: str, primitive: Any, input: Any, dim: Dim, keepdim: bool) ->
     return record(primitive, (input,), (axes, keepdim))
 
 
+@accepts_names
 def count_nonzero(input: Any, dim: Dim = None) -> Any:
     """Return how many elements are not zero."""
     return sum(require_tensor("count_nonzero", input) != 0, dim)

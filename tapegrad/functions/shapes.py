@@ -12,7 +12,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..size import Size
 from ..tape.aliases import make_view
 from ..tape.record import record
-from .declare import require_tensor, warn_once, wrong_type
+from .declare import accepts_names, require_tensor, warn_once, wrong_type
 from .reductions import product_of
 
 Shape = Sequence[int]
@@ -147,6 +147,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return _reshaped(input, type_, flat, "UnsafeViewBackward0")
 
 
+@accepts_names
 def unflatten(input: Any, dim: int, sizes: Shape) -> Any:
     """Return a view in which dimension `dim` is several, of these sizes."""
     shape = require_tensor("unflatten", input)._node.type.shape
@@ -161,6 +162,7 @@ def unflatten(input: Any, dim: int, sizes: Shape) -> Any:
     return view(input, *shape[:axis], *_resolved(sizes, shape[axis]), *shape[axis + 1 :])
 
 
+@accepts_names
 def squeeze(input: Any, dim: int | Shape | None = None) -> Any:
     """Return a view without the dimensions of length 1 (those in `dim`, or all)."""
     return make_view(input, movement.reshape, (), *squeezing(input, dim))
@@ -181,6 +183,7 @@ def squeezing(input: Any, dim: int | Shape | None) -> tuple[tuple[Any, ...], str
     return (kept,), name
 
 
+@accepts_names
 def unsqueeze(input: Any, dim: int) -> Any:
     """Return a view with a dimension of length 1 inserted at `dim`.
 
@@ -346,8 +349,9 @@ def _expanded(input: Any, wanted: tuple[int, ...]) -> tuple[int, ...]:
             f"expand(torch.{type_.dtype.title}Tensor{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
-    result = []
-    for axis, length in enumerate(wanted):
+    result: list[int] = []
+    for axis in range(len(wanted) - 1, -1, -1):
+        length = wanted[axis]
         current = shape[axis - extra] if axis >= extra else 1
         if axis < extra and length < 0:
             raise RuntimeError(f"The expanded size of the tensor ({length}) isn't allowed in a leading, non-existing dimension {axis}")
@@ -359,7 +363,7 @@ def _expanded(input: Any, wanted: tuple[int, ...]) -> tuple[int, ...]:
                 f"{axis}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         result.append(length)
-    return tuple(result)
+    return tuple(result[::-1])
 
 
 def expand_as(input: Any, other: Any) -> Any:

@@ -13,6 +13,7 @@ from ..tensor import Tensor
 from .declare import accepts_names, require_tensor
 
 
+@accepts_names
 def select(input: Any, dim: int, index: Any) -> Any:
     """Return a view of one element of a dimension, which is gone.
 
@@ -30,6 +31,7 @@ def select(input: Any, dim: int, index: Any) -> Any:
     return make_view(input, movement.select, (index + shape[axis] if index < 0 else index,), (axis,))
 
 
+@accepts_names
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """Return a view of `length` elements of a dimension, from `start` on.
 
@@ -119,6 +121,7 @@ def _equal_sizes(tensor: Any, size: int, dim: int) -> tuple[list[int], int]:
     return [size] * (count - 1) + [length - size * (count - 1)], axis
 
 
+@accepts_names
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Return views of consecutive parts of a dimension, of these sizes."""
     sizes, axis = _checked_sizes(input, split_sizes, dim)
@@ -179,18 +182,21 @@ def _chunk_size(input: Any, chunks: int, dim: int) -> tuple[int, int]:
 # The same as tensors of their own, which may be modified in place
 
 
+@accepts_names
 def unsafe_split(tensor: Any, split_size: int, dim: int = 0) -> tuple[Any, ...]:
     """Return consecutive parts of a dimension, of one size, which are no views."""
     sizes, axis = _equal_sizes(tensor, split_size, dim)
     return tuple(_copies(tensor, axis, sizes, "UnsafeSplitBackward0"))
 
 
+@accepts_names
 def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Return consecutive parts of a dimension, of these sizes, which are no views."""
     sizes, axis = _checked_sizes(input, split_sizes, dim)
     return tuple(_copies(input, axis, sizes, "UnsafeSplitWithSizesBackward0"))
 
 
+@accepts_names
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """Return at most `chunks` consecutive parts of a dimension, which are no views."""
     size, axis = _chunk_size(input, chunks, dim)
@@ -211,6 +217,7 @@ def _copies(tensor: Any, axis: int, sizes: Sequence[int], name: str) -> list[Any
 # As NumPy splits
 
 
+@accepts_names
 def tensor_split(
     input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Any, ...]:

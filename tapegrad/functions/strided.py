@@ -13,7 +13,7 @@ from ..primitives.update import Chain, chain_type, update
 from ..tape.aliases import make_view
 from ..tape.record import record
 from ..tape.types import Type
-from .declare import require_tensor
+from .declare import accepts_names, require_tensor
 from .matrices import two_axes
 
 # Where a view begins
@@ -141,6 +141,7 @@ def _replaced(name: str, input: Any, src: Any, chain: Chain, numbers: tuple[Any,
     return record(update, (input, source, *numbers), (chain,), shown)
 
 
+@accepts_names
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """Return a copy with one element of a dimension replaced."""
     shape = require_tensor("select_scatter", input)._node.type.shape
@@ -150,6 +151,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     return _replaced("select_scatter", input, src, (("select", (axis,), 1),), (index % shape[axis],), "SelectScatterBackward0")
 
 
+@accepts_names
 def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:

@@ -71,7 +71,8 @@ def _update(x: Any, new: Any, *numbers: Any, chain: Chain) -> Any:
     result = np.array(x, order="K")
     view = apply_chain_to_array(result, chain, numbers)
     if np.may_share_memory(result, view):
-        view.flags.writeable = True  # a view through `expand` is not
+        if not view.flags.writeable:  # a view through `expand`
+            view.flags.writeable = True
         view[...] = new
     else:  # this layout has no such view: write by position
         positions = apply_chain_to_array(np.arange(result.size).reshape(result.shape), chain, numbers)

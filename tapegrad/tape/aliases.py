@@ -31,6 +31,7 @@ def make_view(base: Any, primitive: Any, numbers: tuple[Any, ...] = (), paramete
     view = _record_view(base, primitive, (base, *numbers), parameters, name)
     if base.requires_grad and (not state.grad_enabled or state.inference):
         become_leaf(view, True)  # a view made without grad of what requires it says that it does
+        view._takes_no_gradient = True
     register_view(base, view, (primitive.name, parameters, len(numbers)), numbers)
     return view
 
@@ -77,10 +78,11 @@ def _share_buffer(root: Any, view: Any) -> None:
 
 
 def regenerate(view: Any) -> None:
-    """Bring a stale view up to date with its root."""
+    """Bring a stale view up to date with its base."""
     with GradMode(not view._made_without_grad, view._alias_of._node.type.is_inference):
         start = here()
-        current = apply_chain(view._alias_of, view._chain, view._chain_numbers)
+        base = view._alias_of if view._base is None else view._base
+        current = apply_chain(base, *_way_from(base, view))
         if current.requires_grad:
             mark_composed("AsStridedBackward0", current, start)
         take_place(view, current)
@@ -89,6 +91,12 @@ def regenerate(view: Any) -> None:
         _share_buffer(view._alias_of, view)
     if view._is_leaf_view:
         make_leaf(view)
+
+
+def as_it_is(view: Any) -> Any:
+    """Return the present value of a stale view as another tensor, without history."""
+    with GradMode(False, view._alias_of._node.type.is_inference):
+        return apply_chain(view._alias_of, view._chain, view._chain_numbers)
 
 
 def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
@@ -100,38 +108,58 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
     if state.inference and not root._node.type.is_inference and result._node.type.is_inference:
         with GradMode(False, False):
             result = record(detach, (result,))  # a normal tensor stays one
-    if root is tensor:
+    base = tensor
+    if tensor._base is not None:
+        base = tensor._base
+        if result._node.type.requires_grad:
+            checks.check_view(tensor, "is being modified inplace")
+        result = _with_part(base, result, *_way_from(base, tensor))
+    if base is root:
         _write(root, result, tensor)
-        return tensor
-    chain = tuple([link for link in tensor._chain if link[0] != "detach"])
-    if tensor._is_detached:
-        with GradMode(False):
-            data = record(detach, (result,)) if result.requires_grad else result
-            _write(root, _with_part(root, data, chain, tensor._chain_numbers), tensor)
-        if result.requires_grad:  # the history is that of the detached tensor alone
-            take_place(tensor, result)
-            tensor._is_stale = False
     else:
-        _write(root, _with_part(root, result, chain, tensor._chain_numbers), tensor)
+        _write_detached(root, base, result, tensor)
     return tensor
 
 
-def _with_part(root: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any, ...]) -> Any:
+def _way_from(base: Any, view: Any) -> tuple[tuple[Link, ...], tuple[Any, ...]]:
+    """Return the chain, and its numbers, that leads from a base (a root, or what `detach` made of one) to a view of it."""
+    return view._chain[len(base._chain) :], view._chain_numbers[len(base._chain_numbers) :]
+
+
+def _with_part(base: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any, ...]) -> Any:
+    chain = tuple([link for link in chain if link[0] != "detach"])
     if not chain:
         return part
-    return record(update, (root, part, *numbers), (chain,), "torch::autograd::CopySlices")
+    return record(update, (base, part, *numbers), (chain,), "torch::autograd::CopySlices")
 
 
-def _write(root: Any, result: Any, written: Any) -> None:
-    """Give a root tensor a new value, by way of `written` (it, or a view of it); its views become stale.
+def _write_detached(root: Any, base: Any, result: Any, written: Any) -> None:
+    """Give a detached tensor a new value, by way of `written`: its root has the data of it, and none of its history."""
+    result = _with_old_history(base, result)
+    has_history = result.requires_grad
+    with GradMode(False):
+        data = record(detach, (result,)) if has_history else result
+        _write(root, _with_part(root, data, base._chain, base._chain_numbers), written, base)
+    if has_history:
+        take_place(base, result)
+        base._is_stale = False
+
+
+def _with_old_history(tensor: Any, result: Any) -> Any:
+    """Return a new value with the history that the tensor has, where none is recorded."""
+    if state.grad_enabled or not tensor.requires_grad or tensor.is_leaf:
+        return result
+    with GradMode(True, False):
+        return record(assign, (tensor, result))
+
+
+def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
+    """Give a root tensor a new value, by way of `written` (it, or a view of it or of `base`); its views become stale.
 
     A leaf that requires grad stays one; a result of others keeps its history where none is recorded.
     """
-    requires_grad = root._node.type.requires_grad
-    was_leaf = requires_grad and root.is_leaf
-    if requires_grad and not was_leaf and not state.grad_enabled:
-        with GradMode(True, False):
-            result = record(assign, (root, result))
+    was_leaf = root._node.type.requires_grad and root.is_leaf
+    result = _with_old_history(root, result)
     if checks.inplace_checks and not (written._is_detached and written._own_version is not None):
         for changed in (root, *live_views(root)):
             checks.note_version(changed)
@@ -152,7 +180,16 @@ def _write(root: Any, result: Any, written: Any) -> None:
         written._own_version[0] += 1
     if root._views is not None:
         for view in live_views(root):
-            _make_stale(view)
+            if view._base is None and view is not base and view.requires_grad and not view.is_leaf:
+                _assign(view)
+            else:
+                _make_stale(view)
+
+
+def _assign(detached: Any) -> None:
+    """Give a detached tensor that has a history of its own the new data of its root."""
+    with GradMode(True, False):
+        take_place(detached, record(assign, (detached, as_it_is(detached))))
 
 
 def make_leaf(tensor: Any) -> None:
@@ -177,6 +214,8 @@ def make_leaf(tensor: Any) -> None:
 
 
 def _make_stale(view: Any) -> None:
+    if view._is_stale:
+        return
     if view._node.type.requires_grad and view.is_leaf:
         view._is_leaf_view = True
     segment, node, has_array = view._segment, view._node, is_concrete(view)
@@ -266,7 +305,7 @@ def detached(tensor: Any, own_version: bool = False) -> Any:
     if is_concrete(tensor) and not tensor._is_stale:
         view = tensor._like(tensor._array, tensor._node.type.replace(requires_grad=False))
     else:
-        view = _record_view(tensor, detach, (tensor,))
+        view = _record_view(tensor, detach, (as_it_is(tensor) if tensor._is_stale else tensor,))
     register_view(tensor, view, ("detach", (), 0))
     view._is_detached = True
     view._detached_base = None

@@ -37,27 +37,49 @@ def check_writable(tensor: Any) -> None:
         )
     if not state.grad_enabled:
         return
-    root = tensor._root()
-    if tensor.requires_grad and tensor.is_leaf and tensor._base is None:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if root is tensor or tensor._is_detached:
+    base = tensor._base
+    if base is None:
+        if tensor.requires_grad and tensor.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
-    if tensor._made_without_grad and root.requires_grad:
+    if base.requires_grad:
+        check_view(tensor, "is being modified inplace")
+    if tensor.requires_grad and base.is_leaf:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def check_view(view: Any, change: str) -> None:
+    """Raise for a view that PyTorch cannot give a history after this change."""
+    if view._is_multiple_view is not None:
+        origin = "A view was created in no_grad mode"
+        if not view._made_without_grad:
+            origin = "Output {} of {} is a view".format(*view._is_multiple_view)
         raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+            f"{origin} and {change}{' with grad mode enabled' if view._made_without_grad else ''}. This view is the output of a "
+            "function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+            "replace the inplace operation by an out-of-place one."
+        )
+    if view._made_without_grad:
+        raise RuntimeError(
+            f"A view was created in no_grad mode and {change} with grad mode enabled. Given that this use case is "
             "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
             "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
             "to be tracked)."
         )
-    if tensor._is_multiple_view is not None and root.requires_grad:
-        position, operation = tensor._is_multiple_view
-        raise RuntimeError(
-            f"Output {position} of {operation} is a view and is being modified inplace. This view is the output of a function that "
-            "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-            "inplace operation by an out-of-place one."
-        )
-    if tensor.requires_grad and root.is_leaf:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def is_cut_off(view: Any) -> bool:
+    """Whether a stale view cannot have the new history of its root, as in PyTorch: its value can be read, no more."""
+    if view._base is None or not (view._made_without_grad or view._is_multiple_view is not None):
+        return False
+    requires_grad: bool = view._base.requires_grad
+    return requires_grad
+
+
+def check_cut_off(view: Any) -> None:
+    """Raise PyTorch's RuntimeError for the use, with grad, of a stale view that cannot have the history of its root."""
+    if is_cut_off(view):
+        check_view(view, "its base or another view of its base has been modified inplace")
 
 
 def note_version(tensor: Any) -> None:

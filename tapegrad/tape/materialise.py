@@ -10,7 +10,7 @@ import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
 from .record import Failure, is_concrete
-from .segment import Segment
+from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
 
 _PLANS_PER_TRACE = 8
@@ -41,6 +41,8 @@ def materialise(segment: Segment) -> None:
         run_plan(plan, environment, Failure)
         _commit(segment, trace, plan, values, environment)
         segment.detached = None
+    if state.segment is segment:
+        state.segment = NO_SEGMENT  # a sealed segment lives only with the tensors that need it
     touch(trace)
 
 

@@ -7,11 +7,12 @@ segment's node and appending to its values there must be neither: that is all th
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from . import checks
 from .buffers import buffer_is_seen, is_concrete
-from .segment import Segment, open_segment, state
+from .segment import Segment, open_segment, serials, state
 from .trace import IMPORT, NUMBERS, SEALED, Node, grow
 
 # tensor.py puts its class here; the tape itself knows of a tensor only _segment, _node, _array, _home and _home_slot.
@@ -25,6 +26,13 @@ class Failure:
 
     def __init__(self, error: BaseException) -> None:
         self.error = error.with_traceback(None)  # its frames would hold every value of the segment
+
+    def copy_of_error(self) -> BaseException:
+        """Return the error to raise: a copy, since what is raised holds the frames of whoever reads, and so the tensor."""
+        try:
+            return copy(self.error)
+        except Exception:  # a class that cannot be copied
+            return self.error
 
 
 def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...] = (), name: str | None = None) -> Any:
@@ -46,6 +54,8 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                 values.append(operand)
             else:
                 if operand._segment is not segment:
+                    if operand._is_stale and checks.is_cut_off(operand):
+                        return record(primitive, _as_they_are(primitive, operands), parameters, name)
                     enter(operand)
                     entered = True
                 parts.append(operand._node)
@@ -86,6 +96,18 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                 materialise(segment)
             return results
         _extend(segment, node, key)
+
+
+def _as_they_are(primitive: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the operands, with the present value alone of those that cannot have their root's history (or raise)."""
+    found = []
+    for operand in operands:
+        if operand.__class__ not in NUMBERS and operand._is_stale and checks.is_cut_off(operand):
+            if state.grad_enabled and primitive.differentiable:
+                checks.check_cut_off(operand)
+            operand = operand._as_it_is()
+        found.append(operand)
+    return tuple(found)
 
 
 # A program that leaves a path it has followed for so many records is taken for another program: it gets a segment of
@@ -183,7 +205,7 @@ def value_of(tensor: Any) -> Any:
     """Return a concrete tensor's array, or raise the error that computing it raised."""
     array = tensor._array
     if array.__class__ is Failure:
-        raise array.error.with_traceback(None)
+        raise array.copy_of_error()
     return array
 
 
@@ -207,6 +229,8 @@ def settle(tensor: Any) -> None:
 def read(tensor: Any) -> Any:
     """Return the tensor's array, materialising its segment if it is pending."""
     if tensor._is_stale:
+        if checks.is_cut_off(tensor):
+            return read(tensor._as_it_is())
         tensor._regenerate()
     if not is_concrete(tensor):
         from .materialise import materialise
@@ -220,7 +244,7 @@ def read(tensor: Any) -> Any:
 def here() -> tuple[int, int]:
     """Return the address (serial of the segment, slot) of the next record on this thread."""
     segment = state.segment
-    return (segment.serial + 1, 0) if segment.node is SEALED else (segment.serial, segment.node.next_slot)
+    return (next(serials), 0) if segment.node is SEALED else (segment.serial, segment.node.next_slot)
 
 
 def mark_composed(name: str, result: Any, start: tuple[int, int]) -> None:

@@ -33,7 +33,7 @@ class Remembered:
         self.released = released
 
 
-def sweep_key(roots: list[Any], cotangents: list[Any], targets: list[Any] | None, options: tuple[bool, bool]) -> Any:
+def sweep_key(roots: list[Any], cotangents: list[Any], targets: list[Any] | None, options: tuple[bool, ...]) -> Any:
     """Return what a sweep's result depends on besides the segment's structure; None for a sweep not to be remembered."""
     segment = state.segment
     if segment.node is SEALED or segment.node.root.eager or segment.retained or segment.versions:

@@ -34,10 +34,13 @@ class Sweep:
     """One reverse sweep: the adjoints gathered so far, by segment and slot, and the gradients that reached a leaf.
 
     `targets` None: the gradients of all leaves are wanted. Else only the records between the roots and the targets
-    (leaf tensors, or addresses of values on the tape) are replayed.
+    (leaf tensors, or addresses of values on the tape) are replayed; with `releases_targets`, the records that made the
+    targets are released too.
     """
 
-    def __init__(self, targets: list[Any] | None, create_graph: bool, retain_graph: bool) -> None:
+    def __init__(
+        self, targets: list[Any] | None, create_graph: bool, retain_graph: bool, releases_targets: bool = False
+    ) -> None:
         self.adjoints: dict[Segment, dict[int, Any]] = {}
         self.queue: list[tuple[int, int, Segment]] = []
         self.leaf_gradients: dict[int, tuple[Any, Any]] = {}
@@ -47,17 +50,19 @@ class Sweep:
         self.needed: dict[Segment, set[int]] | None = None
         self.create_graph = create_graph
         self.retain_graph = retain_graph
+        self.releases_targets = releases_targets
         self.handles: dict[int, Any] = {}  # of the segment being replayed
         self.replayed: list[tuple[Segment, list[Node]]] = []
 
     def run(self, roots: list[Any], cotangents: list[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
-        key = sweep_key(roots, cotangents, self.targets, (self.create_graph, self.retain_graph))
+        key = sweep_key(roots, cotangents, self.targets, (self.create_graph, self.retain_graph, self.releases_targets))
         segment = state.segment
         if key is not None:
             recalled = recall(segment, key)
             if recalled is not None:
                 self.leaf_gradients, self.target_gradients = recalled
+                self._leave_out()
                 return
         begin = segment.node
         self._sweep(roots, cotangents)
@@ -66,6 +71,13 @@ class Sweep:
         if not self.retain_graph:
             for replayed_segment, nodes in self.replayed:
                 _release(replayed_segment, nodes)
+        self._leave_out()
+
+    def _leave_out(self) -> None:
+        """Drop the gradients of leaves that do not take one (any more)."""
+        for key, (leaf, _) in list(self.leaf_gradients.items()):
+            if leaf._takes_no_gradient or not leaf.requires_grad:
+                del self.leaf_gradients[key]
 
     def _sweep(self, roots: list[Any], cotangents: list[Any]) -> None:
         if self.targets is not None:
@@ -81,6 +93,8 @@ class Sweep:
         segment, slot = address_of(tensor)
         if tensor.is_leaf or segment is None:
             self._reach_leaf(tensor, cotangent)
+        elif self.needed is not None and slot not in self.needed.get(segment, _NOTHING):
+            self._watch(segment, slot, cotangent)
         else:
             self._add(segment, slot, cotangent)
 
@@ -130,14 +144,14 @@ class Sweep:
                 self._follow(segment.origins[node.slot], cotangent)
             else:
                 wanting = self._wanting(segment, node)
-                if not any(wanting):
-                    continue  # a target: what it was made of is not asked for
-                if node.releases:
+                leads_on = any(wanting)  # else it made a target: what it was made of is not asked for
+                if node.releases and (leads_on or self.releases_targets):
                     if node.slot in segment.released:
                         raise RuntimeError(FREED)
                     check_versions(segment, node)
                     replayed.append(node)
-                self._replay_record(segment, node, cotangent, adjoints, wanting)
+                if leads_on:
+                    self._replay_record(segment, node, cotangent, adjoints, wanting)
         del self.adjoints[segment]
         self.replayed.append((segment, replayed))
 

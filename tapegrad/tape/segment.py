@@ -9,7 +9,7 @@ from typing import Any
 from .modes import mode
 from .trace import GRAD_MODE, SEALED, Node, grow, root_for
 
-_serials = itertools.count(1)
+serials = itertools.count(1)
 
 
 class Segment:
@@ -46,7 +46,7 @@ class Segment:
     )
 
     def __init__(self, node: Node) -> None:
-        self.serial = next(_serials)
+        self.serial = next(serials)
         self.node = node
         self.values: list[Any] = []
         self.imports: list[Any] = []
@@ -69,7 +69,10 @@ class Segment:
     def rise_above(self, other: Segment) -> None:
         """Keep serials a topological order: an open segment that reads another comes after it."""
         if other.serial > self.serial:
-            self.serial = next(_serials)
+            self.serial = next(serials)
+
+
+NO_SEGMENT = Segment(SEALED)  # stands for a thread's open segment while it has none, and holds nothing
 
 
 class ThreadState(threading.local):
@@ -78,7 +81,7 @@ class ThreadState(threading.local):
     def __init__(self) -> None:
         self.grad_enabled = True
         self.inference = False
-        self.segment = Segment(SEALED)
+        self.segment = NO_SEGMENT
 
 
 state = ThreadState()
@@ -98,10 +101,20 @@ def open_segment() -> Segment:
 
 def set_grad_mode(enabled: bool, inference: bool) -> None:
     """Set the thread's grad mode; a mark on the open segment makes it part of the structure."""
+    node = state.segment.node
     if state.grad_enabled is enabled and state.inference is inference:
-        return
+        if node is SEALED or (node.grad_enabled is enabled and node.inference is inference):
+            return
     state.grad_enabled = enabled
     state.inference = inference
+    try:
+        _mark_mode(enabled, inference)
+    except BaseException:  # an interrupt: the open segment has to agree with the thread
+        _mark_mode(enabled, inference)
+        raise
+
+
+def _mark_mode(enabled: bool, inference: bool) -> None:
     while True:
         node = state.segment.node
         if node is SEALED:
@@ -127,7 +140,20 @@ class GradMode:
 
     def __enter__(self) -> None:
         self.previous = state.grad_enabled, state.inference
-        set_grad_mode(self.enabled, state.inference if self.inference is None else self.inference)
+        try:
+            set_grad_mode(self.enabled, state.inference if self.inference is None else self.inference)
+        except BaseException:
+            set_grad_mode(*self.previous)
+            raise
 
     def __exit__(self, *_: object) -> None:
-        set_grad_mode(*self.previous)
+        restore_grad_mode(self.previous)
+
+
+def restore_grad_mode(previous: tuple[bool, bool]) -> None:
+    """Set the mode back to what it was, even if interrupted."""
+    try:
+        set_grad_mode(*previous)
+    except BaseException:
+        set_grad_mode(*previous)
+        raise

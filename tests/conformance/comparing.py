@@ -55,11 +55,18 @@ def _differentiate(library: Any, outcome: Outcome, results: Any, operands: list[
         return
     weights = [weight(library, output, place) for place, output in enumerate(outputs)]
     gradients = library.autograd.grad(outputs, inputs, weights, create_graph=second, allow_unused=True)
-    outcome.gradients = described(gradients)
+    outcome.gradients = [_values(gradient) for gradient in gradients]
     outputs = [gradient for gradient in gradients if gradient is not None and gradient.requires_grad]
     if second and outputs:
         weights = [weight(library, output, place + 7) for place, output in enumerate(outputs)]
-        outcome.second = described(library.autograd.grad(outputs, inputs, weights, allow_unused=True))
+        gradients = library.autograd.grad(outputs, inputs, weights, materialize_grads=True)
+        outcome.second = [_values(gradient) for gradient in gradients]
+    elif second:
+        outcome.second = [np.zeros_like(_values(operand)) for operand in inputs]
+
+
+def _values(tensor: Any) -> Any:
+    return None if tensor is None else np.array(as_array(tensor))
 
 
 def weight(library: Any, like: Any, seed: int) -> Any:

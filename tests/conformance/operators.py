@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo, gradcheck_wrapper_hermitian_input
 
 from . import translation
 
@@ -47,6 +47,16 @@ class Operator:
         self.is_elementwise = isinstance(entry, BinaryUfuncInfo | UnaryUfuncInfo)
         self.has_second_derivative = bool(entry.supports_gradgrad)
         self.free_choice = _FREE_CHOICES.get(entry.name)
+
+    def function_of(self, dtype: str) -> Form:
+        """Return the function, for complex matrices that should be Hermitian: of the sum with their adjoint.
+
+        PyTorch's gradients of such functions have an anti-Hermitian part, which means nothing.
+        """
+        function, wrapper = self.function, gradcheck_wrapper_hermitian_input
+        if self.entry.gradcheck_wrapper is not wrapper or not DTYPES[dtype].is_complex:
+            return function
+        return Form(function.label, partial(wrapper, function.in_torch), partial(wrapper, function.in_tapegrad))
 
     @property
     def function(self) -> Form:

@@ -40,7 +40,7 @@ class Run:
             if operator.supports(dtype):
                 for place, sample in enumerate(operator.samples(dtype, limit, reference=self.reference)):
                     wants_second = operator.has_second_derivative and (second is None or place < second)
-                    found += self._of_sample(operator, operator.function, sample, dtype, second=wants_second)
+                    found += self._of_sample(operator, operator.function_of(dtype), sample, dtype, second=wants_second)
         return found
 
     def of_forms(self, operator: Operator, limit: int = 4) -> list[str]:
@@ -90,9 +90,13 @@ class Run:
 def _outcome(library: Any, form: Form, sample: Any, operator: Operator, process: Any, second: bool) -> Outcome:
     function = form.in_torch if library is torch else form.in_tapegrad
     choice = operator.free_choice
-    if choice is None:
-        return run(library, function, sample, process, second=second)
-    return run(library, function, sample, lambda results: choice(form.result(results), *sample), second=second)
+
+    def compared(results: Any) -> Any:
+        result = form.result(results)
+        part = process(result) if choice is None else choice(result, *sample)
+        return results if part is result else part
+
+    return run(library, function, sample, compared, second=second)
 
 
 def sample_text(sample: Any) -> str:

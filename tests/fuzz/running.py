@@ -91,6 +91,7 @@ def run(library: Any, program: list[str], round_number: int = 0) -> Outcome:
                 del error
         finally:
             library.set_grad_enabled(True)
+            library.set_default_dtype(library.float32)
         found = {name: describe(value) for name, value in names.items() if name not in FIRST_NAMES}
     return Outcome(failed, found)
 
@@ -112,16 +113,22 @@ def _describe_tensor(tensor: Any) -> dict[str, Any]:
         "shape": tuple(tensor.shape),
         "stride": tuple(tensor.stride()),
         "requires_grad": tensor.requires_grad,
-        "is_leaf": tensor.is_leaf,
-        "retains_grad": tensor.retains_grad,
+        "is_leaf": is_leaf(tensor),
         "value": _value(tensor),
     }
     if tensor.numel() == 0 or 1 in tensor.shape:
         del described["stride"]
-    if tensor.is_leaf or tensor.retains_grad:
-        grad = tensor.grad
-        described["grad"] = None if grad is None else _describe_tensor(grad)
+    grad = tensor.grad
+    described["grad"] = None if grad is None else _describe_tensor(grad)
     return described
+
+
+def is_leaf(tensor: Any) -> bool | str:
+    """Return whether a tensor is a leaf, or the error of a view that has no history of its root's new value."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError as error:
+        return f"RuntimeError: {error}"
 
 
 def _value(tensor: Any) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .writing import ARRAYS, LEAVES, Production, Writer, is_floating
+from .running import is_leaf
+from .writing import ARRAYS, LEAVES, Production, Writer, is_floating, is_free
 
 UNARY = (
     ".sin()",
@@ -309,7 +310,7 @@ def assign_without_grad(writer: Writer) -> str | None:
 
 def place(writer: Writer) -> str | None:
     """Return something to write to: a tensor, or a view of it; mostly not a leaf that requires grad."""
-    name = writer.tensor() if writer.happens(10) else writer.tensor(lambda tensor: not (tensor.requires_grad and tensor.is_leaf))
+    name = writer.tensor() if writer.happens(10) else writer.tensor(lambda tensor: not is_free(tensor))
     if name is None:
         return None
     return name if writer.happens(2) else view(writer, name)
@@ -326,22 +327,23 @@ def in_place(writer: Writer) -> str | None:
     if kind == 2:
         return f"{target}.{writer.pick(('mul_', 'add_', 'fill_', 'sub_', 'div_'))}({writer.number()})"
     if kind == 3:
-        return f"{name} {writer.pick(('+=', '-=', '*='))} {writer.filling(tuple(writer.of(name).shape))}"
+        return f"{name} {writer.pick(('+=', '-=', '*='))} {writer.filling(name, tuple(writer.of(name).shape))}"
     if kind == 4:
         return f"{name}.addcmul_({writer.like(name)}, {writer.floating()}, value=c(0.2))"
-    return f"{target}.{writer.pick(IN_PLACE_BINARY)}({writer.filling(tuple(writer.of(name).shape))})"
+    return f"{target}.{writer.pick(IN_PLACE_BINARY)}({writer.filling(name, tuple(writer.of(name).shape))})"
 
 
 def set_item(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: not (tensor.requires_grad and tensor.is_leaf))
+    name = writer.tensor(lambda tensor: not is_free(tensor))
     if name is None:
         return None
     shape = tuple(writer.of(name).shape)
-    index = brackets(writer, shape) if writer.integer(0, 2) else picking(writer, name)
+    is_view = writer.integer(0, 2) or not shape or not writer.of(name).is_contiguous()
+    index = brackets(writer, shape) if is_view else picking(writer, name)
     if index is None:
         return None
     operator = writer.pick(("=", "=", "=", "+=", "*="))
-    value = writer.number() if writer.happens(2) else writer.filling(shape[1:])
+    value = writer.number() if writer.happens(2) else writer.filling(name, shape[1:])
     return f"{name}[{index}] {operator} {value}"
 
 
@@ -383,7 +385,7 @@ def write_data(writer: Writer) -> str | None:
 
 
 def backward(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: tensor.requires_grad and not tensor.is_leaf) or writer.tensor()
+    name = writer.tensor(lambda tensor: tensor.requires_grad and is_leaf(tensor) is False) or writer.tensor()
     if name is None:
         return None
     options = writer.pick(("", "", "retain_graph=True", "retain_graph=True", "create_graph=True"))
@@ -398,7 +400,10 @@ def backward(writer: Writer) -> str | None:
     if kind == 3:
         return f"t.autograd.backward([{name}.sum(), ({writer.differentiable()} * 0.3).sum()]{comma}{options})"
     if kind == 4:
-        return f"{name}.sum().backward(inputs=[{writer.differentiable()}]{comma}{options})"
+        wanted = writer.differentiable()
+        if wanted not in writer.tensors(is_free) and not options:
+            options = ", retain_graph=True"  # what else PyTorch would release depends on what its operations are made of
+        return f"{name}.sum().backward(inputs=[{wanted}]{comma}{options})"
     return f"({name} * c(0.7)).sum().backward({options})"
 
 
@@ -410,7 +415,7 @@ def gradient(writer: Writer) -> str | None:
     options = writer.pick(("create_graph=True", "create_graph=True", "retain_graph=True", "retain_graph=False"))
     inputs = f"[{first}, {second}]" if writer.happens(2) else first
     scaled = f"({root} * c(0.6)).sum()" if writer.happens(2) else f"{root}.sum()"
-    return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{0 if inputs == first else -1}]"
+    return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{0 if inputs == first else -1}].clone()"
 
 
 def gradient_with_cotangent(writer: Writer) -> str | None:
@@ -420,11 +425,11 @@ def gradient_with_cotangent(writer: Writer) -> str | None:
     shape, dtype = writer.of(root).shape, writer.of(root).dtype
     cotangent = writer.tensor(lambda tensor: tensor.shape == shape and tensor.dtype is dtype)
     options = writer.pick(("create_graph=True", "retain_graph=True"))
-    return f"{writer.target()} = t.autograd.grad({root}, {first}, {cotangent}, allow_unused=True, {options})[0]"
+    return f"{writer.target()} = t.autograd.grad({root}, {first}, {cotangent}, allow_unused=True, {options})[0].clone()"
 
 
 def use_grad(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: tensor.is_leaf and tensor.grad is not None)
+    name = writer.tensor(lambda tensor: tensor.grad is not None)
     if name is None:
         return None
     return writer.pick(
@@ -442,7 +447,7 @@ def use_grad(writer: Writer) -> str | None:
 
 
 def change_flags(writer: Writer) -> str | None:
-    name = writer.tensor()
+    name = writer.tensor(lambda tensor: not tensor._views)
     if name is None:
         return None
     return writer.pick(
@@ -550,4 +555,4 @@ PRODUCTIONS: tuple[tuple[int, Production], ...] = (
 
 def dtype_tolerance(program: list[Any]) -> float:
     """Return how far numbers may be apart from another library's, of the largest of them."""
-    return 2e-4 if any("float32" in line or "float()" in line for line in program) else 1e-9
+    return 1e-9 if "t.set_default_dtype(t.float64)" in program else 2e-4

@@ -16,7 +16,7 @@ import numpy as np
 import tapegrad
 
 from .comparing import mode
-from .running import execute, namespace
+from .running import execute, is_leaf, namespace
 
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (3,), (2, 3), (3, 1), (1, 3), (3, 3), (2, 1, 3), (2, 3, 2), (0,), (0, 3), (2, 0))
 LEAVES = tuple(f"w{number}" for number in range(4))
@@ -99,7 +99,7 @@ class Writer:
 
     def leaf(self) -> str | None:
         """Return the name of a leaf that requires grad."""
-        return self.tensor(lambda tensor: tensor.requires_grad and tensor.is_leaf)
+        return self.tensor(is_free)
 
     def differentiable(self) -> str | None:
         """Return the name of a tensor that requires grad."""
@@ -117,17 +117,25 @@ class Writer:
         other = self.tensor() if self.happens(20) else self.tensor(lambda tensor: broadcasts(shape, tuple(tensor.shape)))
         return other or self.number()
 
-    def filling(self, shape: tuple[int, ...]) -> str:
-        """Return a value to write to a place of this shape: a tensor that can be expanded to it, or a number."""
+    def filling(self, name: str, shape: tuple[int, ...]) -> str:
+        """Return a value to write to a place of this shape in a tensor: a tensor that can be expanded to it, or a number."""
         if self.happens(3):
             return self.number()
-        other = self.tensor() if self.happens(20) else self.tensor(lambda tensor: expands(tuple(tensor.shape), shape))
+        apart = self.apart(name)
+        fits = self.happens(20)
+        other = self.tensor(lambda tensor: apart(tensor) and (fits or expands(tuple(tensor.shape), shape)))
         return other or self.number()
 
     def like(self, name: str) -> str:
         """Return a floating point tensor that broadcasts to the shape of a tensor."""
-        shape = tuple(self.of(name).shape)
-        return self.tensor(lambda tensor: is_floating(tensor) and expands(tuple(tensor.shape), shape)) or name
+        shape, apart = tuple(self.of(name).shape), self.apart(name)
+        return self.tensor(lambda tensor: apart(tensor) and is_floating(tensor) and expands(tuple(tensor.shape), shape)) or name
+
+    def apart(self, name: str) -> Callable[[Any], bool]:
+        """Return whether a tensor may be written to this one: what PyTorch does with others depends on their layout."""
+        written = self.of(name)
+        same = self.happens(4) and written.is_contiguous()
+        return lambda tensor: tensor is written or tensor._root() is not written._root() or (same and tensor.is_contiguous())
 
     # Names to assign to
 
@@ -141,6 +149,11 @@ class Writer:
 def is_floating(tensor: Any) -> bool:
     """Whether a tensor is of floating point."""
     return bool(tensor.dtype.is_floating_point)
+
+
+def is_free(tensor: Any) -> bool:
+    """Whether a tensor is a leaf that requires grad."""
+    return bool(tensor.requires_grad and is_leaf(tensor) is True)
 
 
 def broadcasts(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
@@ -167,6 +180,8 @@ def write_program(chance: random.Random, length: int, productions: Sequence[tupl
     with mode("eager"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            if not writer.singles:
+                writer.emit("t.set_default_dtype(t.float64)")
             for name in LEAVES:
                 grad = writer.integer(0, 3) > 0
                 dtype = "float32" if writer.singles and writer.happens(3) else "float64"
@@ -180,6 +195,7 @@ def write_program(chance: random.Random, length: int, productions: Sequence[tupl
                     _calm(writer)
         finally:
             tapegrad.set_grad_enabled(True)
+            tapegrad.set_default_dtype(tapegrad.float32)
     return writer.program
 
 
@@ -195,7 +211,7 @@ def _calm(writer: Writer) -> None:
             continue
         if size > (_LARGE if is_floating(tensor) else 9):
             writer.emit(f"{name} = {name}.tanh()" if is_floating(tensor) else f"{name} = {name} % 5")
-        if tensor.is_leaf and tensor.grad is not None and _size(tensor.grad) > _LARGE_GRADIENT:
+        if tensor.grad is not None and _size(tensor.grad) > _LARGE_GRADIENT:
             writer.emit(f"{name}.grad = None")
 
 

@@ -368,7 +368,7 @@ def _implicit_dim(name: str, ndim: int, stack_level: int) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         UserWarning,
-        stacklevel=stack_level + 1,
+        stacklevel=stack_level,
     )
     return 0 if ndim in (0, 1, 3) else 1
 

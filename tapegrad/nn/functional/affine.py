@@ -99,8 +99,8 @@ def _check_linear(input: Any, weight: Any, bias: Any) -> None:
             f"expected m1 and m2 to have the same dtype, but got: {c_name(input.dtype)} != {c_name(weight.dtype)}"
         )
     if bias is not None and not input.dtype is weight.dtype is bias.dtype:
-        first, second = (bias, weight) if bias.dtype is not weight.dtype else (bias, input)
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {first.dtype.title} and {second.dtype.title}")
+        name, first = ("self", bias) if bias.dtype is not weight.dtype else ("mat1", input)
+        raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {first.dtype.title} and {weight.dtype.title}")
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
