@@ -12,6 +12,9 @@ class Device:
 
     __slots__ = ("type", "index")
 
+    type: str
+    index: int | None
+
     def __init__(self, name: str | Device, index: int | None = None) -> None:
         if isinstance(name, Device):
             name, index = name.type, name.index

@@ -7,6 +7,7 @@ Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promoti
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy
@@ -27,7 +28,7 @@ class dtype:  # noqa: N801 - PyTorch's name for it
 
     __slots__ = ("name", "numpy", "category", "itemsize", "is_floating_point", "is_complex", "is_signed", "title")
 
-    def __init__(self, name: str, array_type: numpy.dtype[Any] | None, category: int, itemsize: int, title: str) -> None:
+    def __init__(self, name: str, array_type: numpy.dtype[Any] | None, category: builtins.int, itemsize: builtins.int, title: str) -> None:
         self.name = name
         self.numpy = array_type
         self.category = category
@@ -58,7 +59,8 @@ def _brain_float() -> numpy.dtype[Any] | None:
         import ml_dtypes
     except ImportError:
         return None
-    return numpy.dtype(ml_dtypes.bfloat16)
+    found: numpy.dtype[Any] = numpy.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 float16 = half = dtype("float16", numpy.dtype("float16"), FLOAT, 2, "Half")

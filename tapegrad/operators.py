@@ -37,7 +37,7 @@ def binary(source: Any) -> Callable[[Any, Any], Any]:
         nonlocal primitive
         result = new_tensor()
         segment = state.segment
-        node = segment.node.next
+        node: Any = segment.node.next
         try:
             if node.primitive is primitive and node.first is self._node and self._segment is segment:
                 if node.second is other.__class__:  # a Python number: a run-time input
@@ -82,7 +82,7 @@ def unary(source: Any) -> Callable[[Any], Any]:
         nonlocal primitive
         result = new_tensor()
         segment = state.segment
-        node = segment.node.next
+        node: Any = segment.node.next
         if node is not None and node.primitive is primitive and node.first is self._node and self._segment is segment:
             result._segment = segment
             result._node = segment.node = node

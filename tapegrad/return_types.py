@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 
@@ -27,7 +28,7 @@ _types: dict[str, type[ReturnType]] = {}
 
 def return_type(name: str, fields: Sequence[str]) -> type[ReturnType]:
     """Return the class of results of function `name`, with these parts."""
-    parts = {field: property(lambda self, place=place: self[place]) for place, field in enumerate(fields)}
+    parts = {field: property(itemgetter(place)) for place, field in enumerate(fields)}
     made = type(name, (ReturnType,), {"__slots__": (), "name": name, "fields": tuple(fields), **parts})
     _types[name] = made
     return made

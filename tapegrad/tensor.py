@@ -6,7 +6,7 @@ import builtins
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Tensor:
     _is_detached: bool = False
     _made_without_grad: bool = False
     _takes_no_gradient: bool = False
+    _is_outdated: bool = False
     _is_leaf_view: bool = False
     _is_multiple_view: tuple[int, str] | None = None
     _own_version: list[int] | None = None
@@ -81,6 +82,13 @@ class Tensor:
         result: Tensor = object.__new__(cls)
         tape.aliases.take_place_of_new(result, made)
         return result
+
+    if TYPE_CHECKING:  # the methods that functions/ puts in place, family by family
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
 
     # Making
 
@@ -205,7 +213,7 @@ class Tensor:
 
     def _set_requires_grad(self, value: bool, dtype_message: str) -> None:
         type_ = self._current_type()
-        if not value and not self.is_leaf:
+        if not value and not self._takes_no_gradient and not self.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
                 "that doesn't require differentiation use var_no_grad = var.detach()."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,11 @@ from tapegrad.primitives import load_all
 from tapegrad.tape.modes import NAMES
 
 load_all()  # the whole table, before tests are made from it
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Keep the search for doctests out of modules that help tests: they have none, and some need PyTorch."""
+    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
 @pytest.fixture(params=NAMES)

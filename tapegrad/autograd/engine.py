@@ -67,16 +67,12 @@ def backward(
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
     """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself."""
     existing = leaf._grad
-    if create_graph:
-        with GradMode(True):
-            leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards") if existing is None else existing + gradient
-        return
-    with GradMode(False):
+    with GradMode(create_graph):
         if existing is None:
             if gradient._node.type.strides != leaf._node.type.strides:
                 gradient = laid_out(gradient, leaf._node.type)
-            leaf._grad = _own(gradient, taken, None)
-        elif leaf.retains_grad:
+            leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
+        elif create_graph or leaf.retains_grad:
             leaf._grad = existing + gradient
         else:
             in_place(existing, existing + gradient)
@@ -214,7 +210,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
     """Return a cotangent for each root: the given one, checked, or None (one) for a real scalar."""
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
-    cotangents = []
+    cotangents: list[Any] = []
     for place, (root, cotangent) in enumerate(zip(roots, given, strict=True)):
         if not isinstance(root, Tensor):
             raise TypeError(f"element {place} of tensors is a {type(root).__name__}, not a tensor")

@@ -183,7 +183,7 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
             if view._base is None and view is not base and view.requires_grad and not view.is_leaf:
                 _assign(view)
             else:
-                _make_stale(view)
+                _make_stale(view, written._own_version is None)
 
 
 def _assign(detached: Any) -> None:
@@ -213,7 +213,10 @@ def make_leaf(tensor: Any) -> None:
     tensor._home = None
 
 
-def _make_stale(view: Any) -> None:
+def _make_stale(view: Any, is_tracked: bool) -> None:
+    """Let a view be made anew when it is next used; `is_tracked`: its base was modified in a way that versions count."""
+    if is_tracked and (view._made_without_grad or view._is_multiple_view is not None):
+        view._is_outdated = True
     if view._is_stale:
         return
     if view._node.type.requires_grad and view.is_leaf:
@@ -290,7 +293,7 @@ def export(tensor: Any) -> np.ndarray[Any, Any]:
         if own is not array:
             root._array = own
             for view in live_views(root):
-                _make_stale(view)
+                _make_stale(view, False)
         root._is_shared = True
     buffer: np.ndarray[Any, Any] = root._array
     if tensor is root:

@@ -50,15 +50,6 @@ def check_writable(tensor: Any) -> None:
 
 def check_view(view: Any, change: str) -> None:
     """Raise for a view that PyTorch cannot give a history after this change."""
-    if view._is_multiple_view is not None:
-        origin = "A view was created in no_grad mode"
-        if not view._made_without_grad:
-            origin = "Output {} of {} is a view".format(*view._is_multiple_view)
-        raise RuntimeError(
-            f"{origin} and {change}{' with grad mode enabled' if view._made_without_grad else ''}. This view is the output of a "
-            "function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
-            "replace the inplace operation by an out-of-place one."
-        )
     if view._made_without_grad:
         raise RuntimeError(
             f"A view was created in no_grad mode and {change} with grad mode enabled. Given that this use case is "
@@ -66,14 +57,18 @@ def check_view(view: Any, change: str) -> None:
             "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
             "to be tracked)."
         )
+    if view._is_multiple_view is not None:
+        position, operation = view._is_multiple_view
+        raise RuntimeError(
+            f"Output {position} of {operation} is a view and {change}. This view is the output of a function that "
+            "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+            "inplace operation by an out-of-place one."
+        )
 
 
 def is_cut_off(view: Any) -> bool:
     """Whether a stale view cannot have the new history of its root, as in PyTorch: its value can be read, no more."""
-    if view._base is None or not (view._made_without_grad or view._is_multiple_view is not None):
-        return False
-    requires_grad: bool = view._base.requires_grad
-    return requires_grad
+    return view._is_outdated and view._base is not None and bool(view._base.requires_grad)
 
 
 def check_cut_off(view: Any) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
-from .record import Failure, is_concrete
+from .buffers import is_concrete
+from .record import Failure
 from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
 

@@ -6,6 +6,7 @@ began; met again, its end node and its numbers are put on the segment at once, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .buffers import is_concrete
@@ -33,7 +34,7 @@ class Remembered:
         self.released = released
 
 
-def sweep_key(roots: list[Any], cotangents: list[Any], targets: list[Any] | None, options: tuple[bool, ...]) -> Any:
+def sweep_key(roots: Sequence[Any], cotangents: Sequence[Any], targets: list[Any] | None, options: tuple[bool, ...]) -> Any:
     """Return what a sweep's result depends on besides the segment's structure; None for a sweep not to be remembered."""
     segment = state.segment
     if segment.node is SEALED or segment.node.root.eager or segment.retained or segment.versions:

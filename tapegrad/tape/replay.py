@@ -8,6 +8,7 @@ operations, so what it appends are records again; higher derivatives need nothin
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import Any
 
 from ..primitives.arithmetic import conj, real
@@ -54,7 +55,7 @@ class Sweep:
         self.handles: dict[int, Any] = {}  # of the segment being replayed
         self.replayed: list[tuple[Segment, list[Node]]] = []
 
-    def run(self, roots: list[Any], cotangents: list[Any]) -> None:
+    def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
         key = sweep_key(roots, cotangents, self.targets, (self.create_graph, self.retain_graph, self.releases_targets))
         segment = state.segment
@@ -79,7 +80,7 @@ class Sweep:
             if leaf._takes_no_gradient or not leaf.requires_grad:
                 del self.leaf_gradients[key]
 
-    def _sweep(self, roots: list[Any], cotangents: list[Any]) -> None:
+    def _sweep(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         if self.targets is not None:
             self.needed = _records_between(roots, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
@@ -290,7 +291,7 @@ def _conj(value: Any) -> Any:
     return conj(value) if isinstance(value, Tensor) and value.dtype.is_complex else value
 
 
-def _records_between(roots: list[Any], targets: list[Any]) -> dict[Segment, set[int]]:
+def _records_between(roots: Sequence[Any], targets: list[Any]) -> dict[Segment, set[int]]:
     """Return the slots, by segment, through which a root depends on a target."""
     leaves = {id(target) for target in targets if not isinstance(target, tuple)}
     addresses = {target for target in targets if isinstance(target, tuple)}

@@ -72,6 +72,10 @@ class Node:
     )
 
     parent: Node | None
+    grad_enabled: bool
+    inference: bool
+    length: int
+    nbytes: int
     primitive: Any
     first: Any
     second: Any
@@ -120,7 +124,7 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        return any(output.type.requires_grad for output in self.outputs)
+        return any([bool(output.type.requires_grad) for output in self.outputs])
 
     @property
     def is_full(self) -> bool:

@@ -128,7 +128,7 @@ def is_leaf(tensor: Any) -> bool | str:
     try:
         return bool(tensor.is_leaf)
     except RuntimeError as error:
-        return f"RuntimeError: {error}"
+        return type(error).__name__
 
 
 def _value(tensor: Any) -> Any:

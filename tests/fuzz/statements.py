@@ -25,9 +25,9 @@ UNARY = (
     ".exp()",
     ".clamp(-0.4, c(0.6))",
     ".clamp(min=-0.3)",
-    ".sign()",
-    ".floor()",
-    ".round()",
+    ".sub(c(0.0123)).sign()",
+    ".mul(c(1.37)).floor()",
+    ".mul(c(1.37)).round()",
     " ** 2",
     " ** 3",
     " ** 1",
@@ -48,7 +48,7 @@ COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "prod", "logsumexp")
 WHOLE = (".sum()", ".mean()", ".prod()", ".max()", ".min()", ".amax()", ".std()", ".var()", ".norm()", ".any()", ".all()")
 ALONG = ("softmax", "log_softmax", "cumsum", "cumprod", "argmax", "argmin")
-IN_PLACE_UNARY = ("sin_", "tanh_", "neg_", "zero_", "sigmoid_", "relu_", "abs_", "square_", "round_", "cos_")
+IN_PLACE_UNARY = ("sin_", "tanh_", "neg_", "zero_", "sigmoid_", "relu_", "abs_", "square_", "cos_")
 IN_PLACE_BINARY = ("add_", "sub_", "mul_", "copy_", "clamp_min_")
 
 
@@ -80,8 +80,8 @@ def binary(writer: Writer) -> str | None:
 
 
 def condition(writer: Writer, name: str) -> str:
-    other = writer.fitting(name)
-    return f"({name} {writer.pick(COMPARISONS)} {other if writer.happens(2) else 'c(0.1234)'})"
+    other = f"{writer.fitting(name)} + c(0.0123)" if writer.happens(2) else "c(0.1234)"
+    return f"({name} {writer.pick(COMPARISONS)} {other})"
 
 
 def comparison(writer: Writer) -> str | None:
@@ -400,9 +400,7 @@ def backward(writer: Writer) -> str | None:
     if kind == 3:
         return f"t.autograd.backward([{name}.sum(), ({writer.differentiable()} * 0.3).sum()]{comma}{options})"
     if kind == 4:
-        wanted = writer.differentiable()
-        if wanted not in writer.tensors(is_free) and not options:
-            options = ", retain_graph=True"  # what else PyTorch would release depends on what its operations are made of
+        wanted = writer.tensor(lambda tensor: is_free(tensor) or is_product(tensor))
         return f"{name}.sum().backward(inputs=[{wanted}]{comma}{options})"
     return f"({name} * c(0.7)).sum().backward({options})"
 
@@ -425,6 +423,8 @@ def gradient_with_cotangent(writer: Writer) -> str | None:
     shape, dtype = writer.of(root).shape, writer.of(root).dtype
     cotangent = writer.tensor(lambda tensor: tensor.shape == shape and tensor.dtype is dtype)
     options = writer.pick(("create_graph=True", "retain_graph=True"))
+    if options == "retain_graph=True":
+        cotangent = f"{cotangent}.detach()"
     return f"{writer.target()} = t.autograd.grad({root}, {first}, {cotangent}, allow_unused=True, {options})[0].clone()"
 
 
@@ -551,6 +551,11 @@ PRODUCTIONS: tuple[tuple[int, Production], ...] = (
     (2, forget),
     (4, share),
 )
+
+
+def is_product(tensor: Any) -> bool:
+    """Whether a tensor was made by an operation that is one in PyTorch too."""
+    return is_leaf(tensor) is False and type(tensor.grad_fn).__name__ == "MulBackward0"
 
 
 def dtype_tolerance(program: list[Any]) -> float:
