@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Device:
     """Where a tensor is. There is only the CPU.
@@ -13,11 +15,12 @@ class Device:
     __slots__ = ("type", "index")
 
     type: str
-    index: int | None
+    index: Any
 
     def __init__(self, name: str | Device, index: int | None = None) -> None:
         if isinstance(name, Device):
-            name, index = name.type, name.index
+            index = name.index
+            name = name.type
         kind, _, number = str(name).partition(":")
         if kind == "cuda":
             raise AssertionError("tapegrad is not compiled with CUDA enabled: tensors are on the CPU")

@@ -44,7 +44,7 @@ class finfo:  # noqa: N801 - PyTorch's name for it
 def _brain_float() -> Any:
     import ml_dtypes
 
-    return ml_dtypes.finfo(ml_dtypes.bfloat16)
+    return ml_dtypes.finfo(ml_dtypes.bfloat16)  # type: ignore[no-untyped-call]
 
 
 class iinfo:  # noqa: N801 - PyTorch's name for it

@@ -111,7 +111,8 @@ def operand_from(value: Any) -> Any:
 
         return as_tensor(value)
     if isinstance(value, (bool, int, float, complex)):
-        return next(base(value) for base in (int, float, complex) if isinstance(value, base))
+        plain: type = int if isinstance(value, int) else float if isinstance(value, float) else complex
+        return plain(value)
     return None
 
 

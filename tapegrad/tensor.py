@@ -273,7 +273,8 @@ class Tensor:
     @property
     def grad_dtype(self) -> dtypes.dtype | None:
         """The dtype that `grad` must have: the tensor's own unless set."""
-        return self.__dict__.get("_grad_dtype", self.dtype)
+        found: dtypes.dtype | None = self.__dict__.get("_grad_dtype", self.dtype)
+        return found
 
     @grad_dtype.setter
     def grad_dtype(self, value: dtypes.dtype | None) -> None:
@@ -325,7 +326,8 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same storage without history; what is done to it, the tape does not see."""
-        return tape.aliases.detached(self, own_version=True)
+        alias: Tensor = tape.aliases.detached(self, own_version=True)
+        return alias
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -333,7 +335,8 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """Return a tensor that shares the storage and has no history."""
-        return tape.aliases.detached(self)
+        alias: Tensor = tape.aliases.detached(self)
+        return alias
 
     def detach_(self) -> Tensor:
         """Cut the tensor's history off, in place."""
@@ -389,8 +392,8 @@ class Tensor:
     __le__ = operators.binary("comparison.less_equal")
     __gt__ = operators.binary("comparison.greater")
     __ge__ = operators.binary("comparison.greater_equal")
-    __eq__ = operators.binary("comparison.equal")  # type: ignore[assignment]  # a tensor, as in PyTorch and NumPy
-    __ne__ = operators.binary("comparison.not_equal")  # type: ignore[assignment]
+    __eq__ = operators.binary("comparison.equal")  # a tensor, as in PyTorch and NumPy
+    __ne__ = operators.binary("comparison.not_equal")
     __and__ = __rand__ = operators.binary("comparison.bitwise_and")
     __or__ = __ror__ = operators.binary("comparison.bitwise_or")
     __xor__ = __rxor__ = operators.binary("comparison.bitwise_xor")
@@ -499,11 +502,11 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> builtins.bool:
         if isinstance(element, (Tensor, builtins.int, builtins.float, complex)):
-            return bool((self == element).any())  # type: ignore[attr-defined]
+            return bool((self == element).any())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> builtins.int:
@@ -523,7 +526,7 @@ class Tensor:
         return [name for name in object.__dir__(self) if not name.startswith("_Tensor")]
 
 
-new_tensor: Callable[[], Tensor] = partial(object.__new__, Tensor)  # type: ignore[arg-type]
+new_tensor: Callable[[], Tensor] = partial(object.__new__, Tensor)
 recording.new_tensor = operators.new_tensor = new_tensor
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..functions.properties import typename
-from ..tape.segment import GradMode
 from ..tensor import Tensor
 from .hooks import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from .state import State
@@ -29,7 +28,7 @@ required = _Required()
 class Optimizer(State):
     """Changes parameters, in groups with options of their own, by their gradients.
 
-    A subclass defines `step`, or `_update` for one parameter.
+    A subclass defines `step`.
 
     Args:
         params: the tensors to optimise, or pairs of their names and them (`named_parameters()`), or dicts, each a group:
@@ -122,8 +121,10 @@ class Optimizer(State):
                     gradient.requires_grad_(False)
                 gradient.zero_()
 
+    # Steps
+
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change each parameter by its gradient; one without a gradient stays as it is.
+        """Change the parameters by their gradients; every subclass defines this.
 
         Args:
             closure: computes the loss and its gradients anew; called first.
@@ -131,20 +132,6 @@ class Optimizer(State):
         Returns:
             What the closure returned.
         """
-        loss = None
-        if closure is not None:
-            with GradMode(True):
-                loss = closure()
-        with GradMode(bool(self.defaults.get("differentiable"))):
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    gradient = parameter.grad
-                    if gradient is not None:
-                        self._update(parameter, gradient, group)
-        return loss
-
-    def _update(self, parameter: Any, gradient: Any, group: dict[str, Any]) -> None:
-        """Change one parameter, and its state, by its gradient."""
         raise NotImplementedError
 
 

@@ -51,7 +51,7 @@ class BoundRule:
     __slots__ = ("function", "names", "saved_operands", "saves_result", "saves_all", "saves_constants")
 
     def __init__(self, function: Rule) -> None:
-        code = function.__code__  # type: ignore[attr-defined]  # every rule is a plain function or lambda
+        code = function.__code__  # every rule is a plain function or lambda
         self.function = function
         self.names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.saved_operands = tuple(OPERAND_NAMES.index(name) for name in self.names if name in OPERAND_NAMES)

@@ -57,7 +57,7 @@ def _samples() -> list[Sample]:
     ]
 
 
-as_strided = linear(
+as_strided: Any = linear(
     "as_strided",
     _as_strided,
     _as_strided_type,
@@ -71,7 +71,7 @@ as_strided = linear(
 )
 
 # The transpose: a vector of this length with the elements of `g` added where the view has them.
-add_strided = linear(
+add_strided: Any = linear(
     "add_strided",
     _add_strided,
     lambda g, size, stride, offset, length: (g.dtype, (length,)),

@@ -33,7 +33,7 @@ def sum_over(a: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """Return the sum over these (normalised) axes: of integers and bool in int64, else in the array's dtype."""
     a = np.asarray(a)
     if a.dtype.kind == "f" and a.dtype.itemsize > 2 and _count(a.shape, axes) <= FEW:
-        return np.add.reduce(a, axis=axes, keepdims=keepdims)
+        return np.add.reduce(a, axis=axes, keepdims=keepdims)  # type: ignore[call-overload]  # NumPy takes several axes
     working = accumulator(a.dtype)
     if a.dtype.kind in "bui":
         return np.sum(a, axis=axes, dtype=working, keepdims=keepdims)
