@@ -10,6 +10,7 @@ tensor([2., 4.])
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
@@ -43,6 +44,7 @@ from .dtypes import (
     uint8,
 )
 from .functions import FAMILY_OF as _FAMILY_OF
+from .functions import METHOD_FUNCTIONS as _METHOD_FUNCTIONS
 from .functions import attach as _attach
 from .functions import load as _load
 from .layout import channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided
@@ -83,6 +85,8 @@ if TYPE_CHECKING:
     from .functions.splitting import *
     from .functions.strided import *
     from .functions.view_copies import *
+    from .nn.functional import conv1d, conv2d, conv3d, dropout, layer_norm, max_pool1d, max_pool2d, max_pool3d
+    from .number_info import finfo, iinfo
     from .printing import set_printoptions
     from .random import Generator, initial_seed, manual_seed, seed
     from .serialization import load, save
@@ -93,17 +97,22 @@ del tensor  # the submodule; the name is the function's  # noqa: F821
 
 # What is loaded when first asked for: submodules, and names of modules outside functions/.
 _SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "teach")
-_MODULE_OF = {
-    "Generator": "random",
-    "initial_seed": "random",
-    "load": "serialization",
-    "manual_seed": "random",
-    "save": "serialization",
-    "seed": "random",
-    "set_printoptions": "printing",
+_NAMES_OF = {
+    "nn.functional": """
+        adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
+        conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm
+        max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu rrelu_ selu
+        selu_ threshold threshold_
+    """,
+    "number_info": "finfo iinfo",
+    "printing": "set_printoptions",
+    "random": "Generator initial_seed manual_seed seed",
+    "serialization": "load save",
 }
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
 __version__ = "0.1.0"
+newaxis = None
 
 __all__ = [  # noqa: PLE0604 - the names of the families are strings too
     "Size",
@@ -118,6 +127,7 @@ __all__ = [  # noqa: PLE0604 - the names of the families are strings too
     "device",
     "double",
     "dtype",
+    "e",
     "enable_grad",
     "float",
     "float16",
@@ -126,6 +136,7 @@ __all__ = [  # noqa: PLE0604 - the names of the families are strings too
     "get_default_dtype",
     "get_mode",
     "half",
+    "inf",
     "inference_mode",
     "channels_last",
     "channels_last_3d",
@@ -143,7 +154,10 @@ __all__ = [  # noqa: PLE0604 - the names of the families are strings too
     "is_inference_mode_enabled",
     "is_tensor",
     "long",
+    "nan",
+    "newaxis",
     "no_grad",
+    "pi",
     "promote_types",
     "set_default_dtype",
     "set_grad_enabled",
@@ -151,6 +165,7 @@ __all__ = [  # noqa: PLE0604 - the names of the families are strings too
     "short",
     "uint8",
     *_FAMILY_OF,
+    *_METHOD_FUNCTIONS,
     *_MODULE_OF,
     *_SUBMODULES,
 ]
@@ -160,6 +175,8 @@ def __getattr__(name: str) -> _Any:
     """Load a function, or a submodule, when it is first asked for."""
     if name in _FAMILY_OF:
         found = _load(name)
+    elif name in _METHOD_FUNCTIONS:
+        found = getattr(Tensor, name)
     elif name in _MODULE_OF:
         found = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     elif name in _SUBMODULES:

@@ -116,11 +116,15 @@ def operand_from(value: Any) -> Any:
     return None
 
 
+_powers: tuple[Any, ...] = ()  # the primitives integer_power and power, once used
+
+
 def power(self: Any, exponent: Any) -> Any:
     """``self ** exponent``: a small integer exponent is part of the structure, any other a run-time input."""
-    from .primitives.arithmetic import integer_power
-    from .primitives.arithmetic import power as general
-
+    global _powers
+    if not _powers:
+        _powers = (primitive_from("arithmetic.integer_power"), primitive_from("arithmetic.power"))
+    integer_power, general = _powers
     if exponent.__class__ is int and -8 <= exponent <= 8:
         return record(integer_power, (self,), (exponent,))
     if exponent.__class__ is float and exponent.is_integer() and -8 <= exponent <= 8 and self.dtype.category >= dtypes.FLOAT:

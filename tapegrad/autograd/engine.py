@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 
+from ..functions.creation import zeros_like
 from ..functions.in_place import laid_out
 from ..tape.aliases import in_place
-from ..tape.constants import zeros
 from ..tape.materialise import materialise
 from ..tape.record import record
 from ..tape.replay import Sweep, leaf_or_address
@@ -67,15 +67,24 @@ def backward(
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
     """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself."""
     existing = leaf._grad
+    if existing is None:
+        _set_gradient(leaf, gradient, create_graph, taken)
+        return
     with GradMode(create_graph):
-        if existing is None:
-            if gradient._node.type.strides != leaf._node.type.strides:
-                gradient = laid_out(gradient, leaf._node.type)
-            leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
-        elif create_graph or leaf.retains_grad:
+        if create_graph or leaf.retains_grad:
             leaf._grad = existing + gradient
         else:
             in_place(existing, existing + gradient)
+
+
+def _set_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
+    """Make a gradient the `grad` of a tensor that has none, in its layout."""
+    if create_graph or gradient._node.type.strides != leaf._node.type.strides:
+        with GradMode(create_graph):
+            gradient = laid_out(gradient, leaf._node.type)
+            leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
+    else:
+        leaf._grad = _own(gradient, taken, None)
 
 
 def _own(gradient: Tensor, taken: set[int], name: str | None) -> Tensor:
@@ -145,9 +154,7 @@ def grad(
                     f"The differentiated Tensor at index {place} appears to not have been used in the graph. "
                     "Set allow_unused=True if this is the desired behavior."
                 )
-            found = zeros(tuple(tensor.shape), tensor.dtype) if materialize_grads else None
-            if found is not None and create_graph:
-                found.requires_grad_()
+            found = zeros_like(tensor, requires_grad=create_graph) if materialize_grads else None
         results.append(found)
     return tuple(results)
 

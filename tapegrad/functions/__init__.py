@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import Any
 
 from .names import FUNCTIONS, METHODS
+from .names import METHOD_FUNCTIONS as _METHOD_FUNCTIONS
 
+METHOD_FUNCTIONS = tuple(_METHOD_FUNCTIONS.split())
 FAMILY_OF = {name: family for family, names in FUNCTIONS.items() for name in names.split()}
 
 
@@ -32,6 +34,11 @@ class LateMethod:
         """Load the family, and return what this name now is."""
         attach_family(self.family)
         return getattr(owner if instance is None else instance, self.name)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        """Load the family, which may have a property of this name, and set it."""
+        attach_family(self.family)
+        setattr(instance, self.name, value)
 
 
 _tensor_class: type

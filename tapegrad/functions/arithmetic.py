@@ -58,6 +58,12 @@ def _add(name: str, primitive: Any, input: Any, other: Any, alpha: Any, out: Any
 
 
 def _add_multiple(primitive: Any, first: Any, second: Any, alpha: Any) -> Any:
+    if alpha.__class__ is float and isinstance(first, Tensor) and isinstance(second, Tensor):
+        dtype = first._node.type.dtype
+        if dtype is second._node.type.dtype and dtype.category >= dtypes.FLOAT:
+            if primitive is arithmetic.add:
+                return record(arithmetic.add_multiple, (first, second, alpha))
+            return record(arithmetic.add_multiple, (first, second, -alpha), (), "SubBackward0")
     _check_alpha(alpha, max(_category(first), _category(second)))
     if isinstance(alpha, bool):
         return record(primitive, (first, second & alpha))
@@ -66,7 +72,7 @@ def _add_multiple(primitive: Any, first: Any, second: Any, alpha: Any) -> Any:
     start = here()
     if second.dtype.category < _category(first):
         second = cast(second, dtype=first.dtype if isinstance(first, Tensor) else dtypes.of_number(type(first)))
-    return show(primitive.grad_name, record(primitive, (first, second * alpha)), start)
+    return show(primitive.grad_name, record(primitive, (first, arithmetic.scale(second, alpha))), start)
 
 
 def _check_alpha(alpha: Any, category: int) -> None:
@@ -186,9 +192,9 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
         result = where(weight.abs() < 0.5, input + weight * difference, end - difference * (1 - weight))
     elif abs(weight) < 0.5:
-        result = input + difference * weight
+        result = input + arithmetic.scale(difference, weight)
     else:
-        result = end - difference * (1 - weight)
+        result = end - arithmetic.scale(difference, 1 - weight)
     return show("LerpBackward1" if isinstance(weight, Tensor) else "LerpBackward0", result, start)
 
 

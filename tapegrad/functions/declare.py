@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import dtypes, operators
 from ..tape.aliases import check_dtype, in_place, set_data
@@ -15,6 +15,7 @@ from ..tape.segment import state
 from ..tensor import Tensor
 
 Function = Callable[..., Any]
+Result = TypeVar("Result")
 
 # PyTorch's names of arguments for NumPy's.
 _NAMES = {"axis": "dim", "keepdims": "keepdim"}
@@ -138,11 +139,11 @@ def wrong_type(name: str, argument: str, position: int, expected: str, value: An
 # Names of arguments
 
 
-def accepts_names(function: Function) -> Function:
+def accepts_names(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let the arguments be given by NumPy's names too, as in PyTorch: ``axis`` for ``dim``, ``keepdims`` for ``keepdim``."""
 
     @functools.wraps(function)
-    def renamed(*arguments: Any, **options: Any) -> Any:
+    def renamed(*arguments: Any, **options: Any) -> Result:
         if options:
             options = _translated(options)
         return function(*arguments, **options)
@@ -157,18 +158,19 @@ def _translated(options: dict[str, Any]) -> dict[str, Any]:
 # Results
 
 
-def accepts_out(function: Function) -> Function:
+def accepts_out(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let the function write its result into a tensor ``out=`` (a tuple of them for several), and accept NumPy's names."""
     name = function.__name__
 
     @functools.wraps(function)
-    def writing(*arguments: Any, out: Any = None, **options: Any) -> Any:
+    def writing(*arguments: Any, out: Any = None, **options: Any) -> Result:
         if options:
             options = _translated(options)
         if out is None:
             return function(*arguments, **options)
         _check_out(name, out, *arguments, *options.values())
-        return _put_all(out, function(*arguments, **options))
+        written: Result = _put_all(out, function(*arguments, **options))
+        return written
 
     return writing
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..primitives.contraction import matmul
@@ -16,6 +17,7 @@ from .reductions import product_of, show
 # A label names a dimension: a letter, or for the dimensions of an ellipsis their number, counted from the last (-1, -2, ...).
 Label = str | int
 Labels = list[Label]
+Factor = tuple[Any, Labels]
 
 
 def einsum(*arguments: Any) -> Any:
@@ -30,19 +32,15 @@ def einsum(*arguments: Any) -> Any:
     tensor([ 5., 25.])
     """
     equation, operands = _equation_and_operands(arguments)
-    inputs, output = _parse(equation, operands)
+    inputs, output = _parse(equation, tuple([operand.ndim for operand in operands]))
     start = here()
-    lined_up = [_diagonals(operand, labels) for operand, labels in zip(operands, inputs, strict=True)]
-    summed = [label for label in dict.fromkeys(label for _, labels in lined_up for label in labels) if label not in output]
-    order = [*output, *summed]
-    tensors = [_aligned(tensor, labels, order) for tensor, labels in lined_up]
-    _check_sizes(tensors, order, inputs)
-    result = _contract(tensors, len(output))
-    shape = tuple(result.shape[: len(output)])
-    if len(tensors) == 1 and not summed:
-        return result
-    name = "SumBackward1" if len(tensors) == 1 else "ViewBackward0" if summed else "MulBackward0"
-    return show(name, result if not summed else reshape(result, shape=shape), start)
+    factors = [_diagonals(operand, labels) for operand, labels in zip(operands, inputs, strict=True)]
+    _check_sizes(factors)
+    summed = any(label not in output for labels in inputs for label in labels)
+    result = _in_order(_contract(factors, output), output)
+    if len(operands) == 1 and not summed:
+        return record(permute, (result,), (tuple(range(result.ndim)),)) if result is operands[0] else result
+    return show("SumBackward1" if len(operands) == 1 else "ViewBackward0" if summed else "MulBackward0", result, start)
 
 
 def _equation_and_operands(arguments: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -85,20 +83,21 @@ def _letter(number: int) -> str:
 # The equation
 
 
-def _parse(equation: str, operands: list[Any]) -> tuple[list[Labels], Labels]:
-    """Return the labels of each operand's dimensions, and those of the result."""
+@functools.lru_cache(1024)
+def _parse(equation: str, dimensions: tuple[int, ...]) -> tuple[list[Labels], Labels]:
+    """Return the labels of each operand's dimensions, given how many it has, and those of the result."""
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
-    if len(terms) > len(operands):
+    if len(terms) > len(dimensions):
         raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
-    if len(terms) < len(operands):
+    if len(terms) < len(dimensions):
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
-    inputs = [_labels(term, operand.ndim, place, equation) for place, (term, operand) in enumerate(zip(terms, operands, strict=True))]
+    inputs = [_labels(term, ndim, place, equation) for place, (term, ndim) in enumerate(zip(terms, dimensions, strict=True))]
     counts: dict[Label, int] = {}
     for labels in inputs:
         for label in labels:
             counts[label] = counts.get(label, 0) + 1
-    ellipsis = sorted([label for label in counts if isinstance(label, int)])
+    ellipsis: Labels = sorted([label for label in counts if isinstance(label, int)])
     if arrow:
         return inputs, _output_labels(right, ellipsis, counts)
     once = sorted([label for label in counts if isinstance(label, str) and counts[label] == 1])
@@ -135,11 +134,13 @@ def _output_labels(term: str, ellipsis: Labels, counts: dict[Label, int]) -> Lab
     return [*before, *(ellipsis if dots else []), *after]
 
 
-# The operands, brought into one order of dimensions
+# Factors: tensors, and the labels of their dimensions, each of which is there once
 
 
-def _diagonals(tensor: Any, labels: Labels) -> tuple[Any, Labels]:
+def _diagonals(tensor: Any, labels: Labels) -> Factor:
     """Return the tensor with one dimension for each label: the diagonal of those that have the same."""
+    if len(set(labels)) == len(labels):
+        return tensor, labels
     labels = list(labels)
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -156,72 +157,91 @@ def _diagonals(tensor: Any, labels: Labels) -> tuple[Any, Labels]:
     return tensor, labels
 
 
-def _aligned(tensor: Any, labels: Labels, order: Labels) -> Any:
-    """Return the tensor with its dimensions in this order, and dimensions of length 1 for the labels that it does not have."""
-    axes = tuple([labels.index(label) for label in order if label in labels])
-    tensor = record(permute, (tensor,), (axes,))
-    lengths = iter(tensor.shape)
-    shape = tuple([next(lengths) if label in labels else 1 for label in order])
-    return tensor if tensor.shape == shape else reshape(tensor, shape=shape)
-
-
-def _check_sizes(tensors: list[Any], order: Labels, inputs: list[Labels]) -> None:
-    for axis, label in enumerate(order):
-        seen = 1
-        for place, tensor in enumerate(tensors):
-            size = tensor.shape[axis]
-            if size != 1 and seen not in (1, size):
+def _check_sizes(factors: list[Factor]) -> None:
+    seen: dict[Label, int] = {}
+    for place, (tensor, labels) in enumerate(factors):
+        for label, size in zip(labels, tensor._node.type.shape, strict=True):
+            known = seen.get(label, 1)
+            if size != 1 and known not in (1, size):
                 raise RuntimeError(
                     f"einsum(): subscript {label if isinstance(label, str) else '...'} has size {size} for operand {place} which does "
-                    f"not broadcast with previously seen size {seen}"
+                    f"not broadcast with previously seen size {known}"
                 )
-            if size != 1:
-                seen = size
+            seen[label] = known if size == 1 else size
 
 
-# Products, pair by pair
+def _permuted(tensor: Any, axes: tuple[int, ...]) -> Any:
+    return tensor if axes == tuple(range(len(axes))) else record(permute, (tensor,), (axes,))
 
 
-def _contract(tensors: list[Any], kept: int) -> Any:
-    """Return the product of the tensors, from left to right, summed over the dimensions from number `kept` on."""
-    ndim = tensors[0].ndim
-    result = tensors[0]
-    for place, tensor in enumerate(tensors[1:], 1):
-        rest = tensors[place + 1 :]
-        summed = [axis for axis in range(kept, ndim) if all(other.shape[axis] == 1 for other in rest)]
-        result = _product(result, tensor, summed)
-    remaining = tuple([axis for axis in range(kept, ndim) if result.shape[axis] != 1])
-    if len(tensors) == 1 and kept < ndim:
-        remaining = tuple(range(kept, ndim))
-    return reduce_sum(result, axes=remaining, keepdims=True) if remaining else result
+def _reshaped(tensor: Any, shape: tuple[int, ...]) -> Any:
+    return tensor if tensor._node.type.shape == shape else record(reshape, (tensor,), (shape,))
 
 
-def _product(left: Any, right: Any, summed: list[int]) -> Any:
-    """Return the product of two tensors of as many dimensions, summed over some: as a product of matrices."""
-    left = _summed_alone(left, right, summed)
-    right = _summed_alone(right, left, summed)
-    inside = [axis for axis in summed if left.shape[axis] != 1]
+def _in_order(factor: Factor, order: Labels) -> Any:
+    """Return the tensor with its dimensions in this order, of length 1 for the labels that it does not have."""
+    tensor, labels = factor
+    tensor = _permuted(tensor, tuple([labels.index(label) for label in order if label in labels]))
+    lengths = iter(tensor._node.type.shape)
+    return _reshaped(tensor, tuple([next(lengths) if label in labels else 1 for label in order]))
+
+
+def _summed(factor: Factor, kept: set[Label]) -> Factor:
+    """Return the factor summed over the labels that are not to be kept."""
+    tensor, labels = factor
+    axes = tuple([axis for axis, label in enumerate(labels) if label not in kept])
+    if not axes:
+        return factor
+    return reduce_sum(tensor, axes=axes, keepdims=False), [label for label in labels if label in kept]
+
+
+# Products, pair by pair, from left to right
+
+
+def _contract(factors: list[Factor], output: Labels) -> Factor:
+    """Return the product of the factors, summed over all labels that are not in the output."""
+    result = factors[0]
+    for place, factor in enumerate(factors[1:], 1):
+        later = set(output).union(*[labels for _, labels in factors[place + 1 :]])
+        result = _product(result, factor, later)
+    return _summed(result, set(output))
+
+
+def _product(left: Factor, right: Factor, later: set[Label]) -> Factor:
+    """Return the product of two factors, summed over the labels that are not needed later: as a product of matrices."""
+    left, right = _without_repeats(left, right), _without_repeats(right, left)
+    left, right = _summed(left, later.union(right[1])), _summed(right, later.union(left[1]))
+    shared = [label for label in left[1] if label in right[1]]
+    inside = [label for label in shared if label not in later]
+    batch = [label for label in shared if label in later]
+    rows = [label for label in left[1] if label not in shared]
+    columns = [label for label in right[1] if label not in shared]
     if not inside:
-        return left * right
-    outside = [axis for axis in range(left.ndim) if axis not in inside]
-    batch = [axis for axis in outside if left.shape[axis] != 1 and right.shape[axis] != 1]
-    rows = [axis for axis in outside if axis not in batch and left.shape[axis] != 1]
-    columns = [axis for axis in outside if axis not in batch and axis not in rows]
-    sizes = [product_of([tensor.shape[axis] for axis in axes]) for tensor, axes in ((left, batch), (left, rows), (left, inside))]
-    width = product_of([right.shape[axis] for axis in columns])
-    first = reshape(permute(left, axes=(*batch, *rows, *columns, *inside)), shape=(sizes[0], sizes[1], sizes[2]))
-    second = reshape(permute(right, axes=(*batch, *rows, *inside, *columns)), shape=(sizes[0], sizes[2], width))
-    product = matmul(first, second)
-    lengths = [left.shape[axis] if axis not in columns else right.shape[axis] for axis in (*batch, *rows, *columns)]
-    shaped = reshape(product, shape=(*lengths, *[1] * len(inside)))
-    order = [*batch, *rows, *columns, *inside]
-    return permute(shaped, axes=tuple([order.index(axis) for axis in range(left.ndim)]))
+        order = [*batch, *rows, *columns]
+        return _in_order(left, order) * _in_order(right, order), order
+    if left[0].dtype is not right[0].dtype:
+        raise RuntimeError(f"expected scalar type {left[0].dtype.title} but found {right[0].dtype.title}")
+    sizes = dict(zip(left[1] + right[1], left[0]._node.type.shape + right[0]._node.type.shape, strict=True))
+
+    def length(labels: Labels) -> int:
+        return product_of([sizes[label] for label in labels])
+
+    lead = (length(batch),) if batch else ()
+    first = _reshaped(_in_order(left, [*batch, *rows, *inside]), (*lead, length(rows), length(inside)))
+    second = _reshaped(_in_order(right, [*batch, *inside, *columns]), (*lead, length(inside), length(columns)))
+    labels = [*batch, *rows, *columns]
+    return _reshaped(record(matmul, (first, second)), tuple([sizes[label] for label in labels])), labels
 
 
-def _summed_alone(tensor: Any, other: Any, summed: list[int]) -> Any:
-    """Return the tensor summed over those dimensions that the other does not have."""
-    axes = tuple([axis for axis in summed if tensor.shape[axis] != 1 and other.shape[axis] == 1])
-    return reduce_sum(tensor, axes=axes, keepdims=True) if axes else tensor
+def _without_repeats(factor: Factor, other: Factor) -> Factor:
+    """Return the factor without dimensions of length 1 that the other stretches."""
+    tensor, labels = factor
+    shape = tensor._node.type.shape
+    if 1 not in shape:
+        return factor
+    longer = {label for label, size in zip(other[1], other[0]._node.type.shape, strict=True) if size != 1}
+    kept = [axis for axis, label in enumerate(labels) if shape[axis] != 1 or label not in longer]
+    return _reshaped(tensor, tuple([shape[axis] for axis in kept])), [labels[axis] for axis in kept]
 
 
 __all__ = ["einsum"]

@@ -1,6 +1,6 @@
 """Which family has which function and method, so that a family is loaded when one of its names is first used.
 
-tests/functions/test_names.py compares this table with the modules.
+tests/test_public.py compares this table with the modules.
 """
 
 from __future__ import annotations
@@ -244,3 +244,11 @@ METHODS = {
         new
     """,
 }
+
+# The tensor's methods that PyTorch has as functions too.
+METHOD_FUNCTIONS = """
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ clamp_
+    clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_
+    frac_ gcd_ get_device i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+    reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+"""

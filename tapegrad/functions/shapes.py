@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,15 +71,22 @@ def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
             [3, 4, 5]])
     """
     type_ = require_tensor("reshape", input)._node.type
-    wanted = _resolved(sizes_from("reshape", sizes, shape, "shape"), type_.numel)
-    return _reshaped(input, type_, wanted, "UnsafeViewBackward0")
+    return _reshaped(input, type_, sizes_from("reshape", sizes, shape, "shape"), "UnsafeViewBackward0")
 
 
-def _reshaped(input: Any, type_: Any, shape: tuple[int, ...], copied: str) -> Any:
-    """Return a view of this shape, or else a copy, shown under the name `copied`."""
-    if movement.view_strides(type_.shape, type_.strides, shape) is None:
+def _reshaped(input: Any, type_: Any, sizes: tuple[int, ...], copied: str) -> Any:
+    """Return a view of these sizes, or else a copy, shown under the name `copied`."""
+    shape, is_view = _new_shape(type_.shape, type_.strides, sizes)
+    if not is_view:
         return record(movement.reshape, (input,), (shape,), copied)
     return make_view(input, movement.reshape, (), (shape,))
+
+
+@functools.lru_cache(4096)
+def _new_shape(shape: tuple[int, ...], strides: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+    """Return the shape that sizes (one of which may be -1) mean, and whether a view of it is possible."""
+    new_shape = _resolved(sizes, product_of(shape))
+    return new_shape, movement.view_strides(shape, strides, new_shape) is not None
 
 
 def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
@@ -96,13 +104,13 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     if not sizes and size is None:
         raise TypeError("view() received an invalid combination of arguments - got (), but expected a dtype or a size")
     type_ = input._node.type
-    wanted = _resolved(sizes_from("view", sizes, size), type_.numel)
-    if movement.view_strides(type_.shape, type_.strides, wanted) is None:
+    shape, is_view = _new_shape(type_.shape, type_.strides, sizes_from("view", sizes, size))
+    if not is_view:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
             "subspaces). Use .reshape(...) instead."
         )
-    return make_view(input, movement.reshape, (), (wanted,))
+    return make_view(input, movement.reshape, (), (shape,))
 
 
 def _with_dtype(input: Any, dtype: dtypes.dtype) -> Any:

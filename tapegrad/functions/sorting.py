@@ -127,7 +127,7 @@ def _median(name: str, along: Any, whole: Any, fields: Any, input: Any, dim: int
 
 # Quantiles: elements by fractional rank
 
-_ROUNDINGS = {"lower": floor, "higher": ceil, "nearest": lambda ranks: round_row(ranks, decimals=0)}
+_ROUNDINGS: dict[str, Any] = {"lower": floor, "higher": ceil, "nearest": lambda ranks: round_row(ranks, decimals=0)}
 
 
 @accepts_out

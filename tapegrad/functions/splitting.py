@@ -232,7 +232,7 @@ def tensor_split(
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis = normalise_axis(dim, len(shape))
     length = shape[axis]
-    wanted = next((given for given in (indices_or_sections, indices, sections) if given is not None), None)
+    wanted: Any = next((given for given in (indices_or_sections, indices, sections) if given is not None), ())
     if isinstance(wanted, Tensor):
         wanted = _places_in(wanted)
     if isinstance(wanted, int):

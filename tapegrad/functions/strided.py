@@ -37,10 +37,10 @@ def _moved(offset: int, type_: Type, name: str, parameters: tuple[Any, ...], num
     """Return the offset of the view that a link makes of one at this offset, in elements of the view's dtype."""
     if name in ("select", "slice_axis"):
         axis, start = parameters[0], numbers[0]
-        return offset + type_.strides[axis] * (start + type_.shape[axis] if start < 0 else start)
+        return offset + int(type_.strides[axis]) * (start + int(type_.shape[axis]) if start < 0 else start)
     if name == "diagonal":
         shift, axis1, axis2 = parameters
-        return offset + (shift * type_.strides[axis2] if shift >= 0 else -shift * type_.strides[axis1])
+        return offset + int(shift * type_.strides[axis2] if shift >= 0 else -shift * type_.strides[axis1])
     if name == "as_strided":
         return int(parameters[2])
     if name in ("real", "view_as_real"):

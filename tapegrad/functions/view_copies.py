@@ -7,6 +7,7 @@ from typing import Any
 
 from ..primitives import movement
 from ..primitives.copying import copy
+from ..primitives.type_rules import normalise_axis
 from ..tape.record import here
 from . import complex_numbers, matrices, shapes, splitting, strided
 from .declare import accepts_out, require_tensor
@@ -40,7 +41,7 @@ def _alias(input: Any) -> Any:
 
 
 def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    axis = shapes.normalise_axis(dim, input.ndim)
+    axis = normalise_axis(dim, input.ndim)
     first, last, _ = slice(start, end).indices(input.shape[axis])
     return movement.slice_axis(input, first, axis=axis, length=len(range(first, last, step)), step=step)
 

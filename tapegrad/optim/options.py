@@ -9,7 +9,7 @@ from ..tensor import Tensor
 
 def check_rate(lr: Any) -> None:
     """Raise ValueError for a learning rate that is negative, or a tensor of several elements."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:  # type: ignore[attr-defined]
+    if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     check_not_negative("learning rate", lr)
 

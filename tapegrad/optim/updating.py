@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..functions.complex_numbers import view_as_real
 from ..functions.in_place import write
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
@@ -56,23 +55,31 @@ def put(tensor: Any, result: Any) -> None:
     write(tensor, result)
 
 
-def advance(count: Any) -> float:
+def advance(count: Any) -> Any:
     """Add one to a tensor that counts steps, in place, and return the count.
 
     This is not recorded, so that the tensor always has its value and reading it computes nothing.
     """
-    value = np.asarray(read(count) + 1)
-    in_place(count, wrap(value, count._node.type))
-    return float(value)
+    array = read(count)
+    value = array.item() + 1
+    in_place(count, wrap(np.asarray(value, array.dtype), count._node.type))
+    return value
 
 
-def direction(parameter: Any, gradient: Any, group: dict[str, Any]) -> Any:
-    """Return the gradient of what is to be minimised, with that of the penalty for large weights."""
-    if group["maximize"]:
+def direction(parameter: Any, gradient: Any, maximize: bool, weight_decay: Any) -> Any:
+    """Return the gradient of what is to be minimised, the penalty for large weights included."""
+    if maximize:
         gradient = -gradient
-    if group["weight_decay"] != 0:
-        gradient = gradient + parameter * group["weight_decay"]
+    if weight_decay != 0:
+        gradient = gradient + parameter * weight_decay
     return gradient
+
+
+def blend(mean: Any, value: Any, weight: Any) -> Any:
+    """Return a mean moved by a weight towards a value, as `lerp` does."""
+    if isinstance(weight, float) and weight < 0.5:  # the usual case, without what else `lerp` looks at
+        return mean + (value - mean) * weight
+    return mean.lerp(value, weight)
 
 
 def number(value: Any) -> Any:
@@ -82,4 +89,16 @@ def number(value: Any) -> Any:
 
 def as_real(*tensors: Any) -> tuple[Any, ...]:
     """Return complex tensors as views of real ones, whose parts are parameters of their own; real ones as they are."""
-    return tuple([view_as_real(tensor) for tensor in tensors]) if tensors[0].dtype.is_complex else tensors
+    if not tensors[0].dtype.is_complex:
+        return tensors
+    from ..functions.complex_numbers import view_as_real
+
+    return tuple([view_as_real(tensor) for tensor in tensors])
+
+
+def check_capturable(group: dict[str, Any]) -> None:
+    """Raise AssertionError for a group that asks for steps in a graph of an accelerator, as PyTorch does on a CPU."""
+    if group["capturable"]:
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
+        )

@@ -120,6 +120,42 @@ share: Primitive = elementwise(
 )
 share.linear_in = (0,)
 
+# A factor (a number) that is part of an operation, such as alpha in a sum: PyTorch never releases it either.
+scale: Primitive = elementwise(
+    "scale",
+    np.multiply,
+    (lambda g, b: scale(g, b), None),
+    samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), 0.5), Sample(np.float64(3.0), 2), Sample(np.ones((0, 2)), 1.5)],
+    torch=lambda torch, a, b: a * b,
+)
+scale.linear_in = (0,)
+
+
+def _add_multiple(a: Any, b: Any, factor: Any) -> Any:
+    product = np.multiply(b, factor)
+    if isinstance(product, np.ndarray) and product.shape == np.shape(a) and product.dtype == a.dtype:
+        return np.add(a, product, out=product)
+    return np.add(a, product)
+
+
+# a + factor * b, as an optimiser's step needs it: one record; the factor is a number, and not released.
+add_multiple: Primitive = elementwise(
+    "add_multiple",
+    _add_multiple,
+    (lambda g: g, lambda g, c: scale(g, c), None),
+    casts=lambda name, types: promoted(name, types[:2]),
+    samples=lambda: [
+        Sample(np.arange(6.0).reshape(2, 3), np.ones((2, 3)), -0.5),
+        Sample(np.arange(3.0), np.arange(6.0).reshape(2, 3), 2),
+        Sample(np.float64(3.0), np.float64(1.5), 2.0),
+        Sample(np.ones((0, 2)), np.ones(2), 1.5),
+    ],
+    torch=lambda torch, a, b, factor: torch.add(a, b, alpha=factor),
+    grad_name="AddBackward0",
+)
+add_multiple.linear_in = (0, 1)
+add_multiple.jointly = True
+
 # Powers and roots
 
 

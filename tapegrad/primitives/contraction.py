@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..tape.types import Type
+from ..tape.types import Type, make_type
 from . import batching, type_rules
 from .declare import Sample, linear
 
@@ -90,6 +90,8 @@ def _transpose_left(g: Any, b: Any, types: tuple[Type, Type]) -> Any:
     """Return ``g @ b^T``; where only b is batched, with the sum over the batch inside the product."""
     from .movement import permute, reshape
 
+    if types[0].ndim == types[1].ndim == 2:
+        return matmul_nt(g, b)
     if types[0].ndim > 2 or types[1].ndim == 2:
         return matmul(g, _transposed(b))
     last = g.ndim - 1
@@ -103,6 +105,8 @@ def _transpose_right(g: Any, a: Any, types: tuple[Type, Type]) -> Any:
     """Return ``a^T @ g``; where only a is batched, with the sum over the batch inside the product."""
     from .movement import reshape
 
+    if types[0].ndim == types[1].ndim == 2:
+        return matmul_tn(a, g)
     if types[1].ndim > 2 or types[0].ndim == 2:
         return matmul(_transposed(a), g)
     summed = math.prod(types[0].shape[:-1])
@@ -129,7 +133,7 @@ def _samples() -> list[Sample]:
     return samples
 
 
-matmul = linear(
+matmul: Any = linear(
     "matmul",
     multiply_matrices,
     _type,
@@ -137,5 +141,50 @@ matmul = linear(
     batch=batching.elementwise,
     samples=_samples,
     torch=lambda torch, a, b: torch.matmul(a, b),
+    grad_name="MmBackward0",
+)
+
+
+# Products of matrices of which one is transposed. Together with matmul they are closed under differentiation, so that a
+# linear layer and its reverse sweep are one record a product.
+
+
+def _nt_type(a: Type, b: Type) -> Any:
+    return _type(a, make_type(b.dtype, b.shape[::-1]))
+
+
+def _tn_type(a: Type, b: Type) -> Any:
+    return _type(make_type(a.dtype, a.shape[::-1]), b)
+
+
+def _nt_batch(primitive: Any, operands: Any, batched: Any) -> Any:
+    a, b = operands
+    return matmul(a, _transposed(b))
+
+
+def _tn_batch(primitive: Any, operands: Any, batched: Any) -> Any:
+    a, b = operands
+    return matmul(_transposed(a), b)
+
+
+matmul_nt: Any = linear(
+    "matmul_nt",
+    lambda a, b: multiply_matrices(a, b.T),
+    _nt_type,
+    transpose=(lambda g, b: matmul(g, b), lambda g, a: matmul_tn(g, a)),
+    batch=_nt_batch,
+    samples=lambda: [Sample(s.operands[0], s.operands[1].T) for s in _samples() if s.operands[0].ndim == s.operands[1].ndim == 2],
+    torch=lambda torch, a, b: torch.matmul(a, b.mT),
+    grad_name="MmBackward0",
+)
+
+matmul_tn: Any = linear(
+    "matmul_tn",
+    lambda a, b: multiply_matrices(a.T, b),
+    _tn_type,
+    transpose=(lambda g, b: matmul_nt(b, g), lambda g, a: matmul(a, g)),
+    batch=_tn_batch,
+    samples=lambda: [Sample(s.operands[0].T, s.operands[1]) for s in _samples() if s.operands[0].ndim == s.operands[1].ndim == 2],
+    torch=lambda torch, a, b: torch.matmul(a.mT, b),
     grad_name="MmBackward0",
 )

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..tape.constants import zeros_of
+from ..tape.segment import state
 from ..tape.types import Type
 from . import batching
 from .declare import Primitive, Sample, other
@@ -47,3 +49,24 @@ assign = other(
     torch=lambda torch, a, b: b.detach() + (a - a.detach()),
 )
 assign.transparent = True
+
+# The value of a. The tape sees that it depends on b too, with a derivative of zero.
+tie = other(
+    "tie",
+    lambda a, b: a,
+    _same_type,
+    vjp=lambda g, types: (g, zeros_of(types[1])),
+    jvp=lambda g: g[0],
+    batch=_assign_batch,
+    samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), np.ones((2, 3)))],
+    torch=lambda torch, a, b: a + b * 0,
+)
+
+
+def tied(cotangent: Any, kept: Any, name: str) -> Any:
+    """Return a rule's result that, where its graph is created, depends on the value that PyTorch keeps for it.
+
+    A mask made from a value has no derivative; PyTorch's gradient then has a second derivative of zero, not none. `name`
+    is what ``grad_fn`` shows.
+    """
+    return tie(cotangent, kept, name=name) if state.grad_enabled else cotangent

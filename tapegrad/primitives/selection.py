@@ -15,6 +15,7 @@ from ..dtypes import BOOL, COMPLEX
 from ..tape.types import Type
 from . import batching, type_rules
 from .declare import Primitive, Sample, elementwise
+from .marks import tied
 from .precision import first_floating, in_single, of_first, refusing
 from .type_rules import promoted
 
@@ -165,7 +166,7 @@ hardtanh = elementwise(
 relu = elementwise(
     "relu",
     lambda a: np.maximum(a, 0),
-    (lambda g, r: where(r <= 0, 0, g),),
+    (lambda g, r: tied(where(r <= 0, 0, g), r, "ThresholdBackwardBackward0"),),
     casts=refusing(_clampable, BOOL, message="Boolean inputs not supported for relu", error=RuntimeError),
     torch=lambda torch, a: torch.relu(a),
 )
@@ -184,7 +185,7 @@ def _leaky_relu_samples() -> list[Sample]:
 leaky_relu = elementwise(
     "leaky_relu",
     in_single(_leaky_relu),
-    (lambda g, a, b: where(a > 0, g, g * b), lambda g, a: where(a > 0, 0, a * g)),
+    (lambda g, a, b: tied(where(a > 0, g, g * b), a, "LeakyReluBackwardBackward0"), lambda g, a: where(a > 0, 0, a * g)),
     casts=first_floating,
     samples=_leaky_relu_samples,
     torch=lambda torch, a, slope: torch.nn.functional.leaky_relu(a, slope),

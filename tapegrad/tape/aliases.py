@@ -18,9 +18,10 @@ from ..primitives.marks import assign, detach
 from ..primitives.movement import apply_chain, apply_chain_to_array, update
 from . import checks
 from .buffers import buffer_is_seen, is_concrete, live_views, own_buffer
+from .materialise import materialise
 from .record import address_of, here, mark_composed, read, record, settle
 from .segment import GradMode, state
-from .trace import LEAF, SEALED, grow
+from .trace import COPY_SLICES, LEAF, SEALED, grow
 
 # One step from a tensor to a view of it: the primitive's name, its static parameters, how many numbers it takes.
 Link = tuple[str, tuple[Any, ...], int]
@@ -130,7 +131,7 @@ def _with_part(base: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any
     chain = tuple([link for link in chain if link[0] != "detach"])
     if not chain:
         return part
-    return record(update, (base, part, *numbers), (chain,), "torch::autograd::CopySlices")
+    return record(update, (base, part, *numbers), (chain,), COPY_SLICES)
 
 
 def _write_detached(root: Any, base: Any, result: Any, written: Any) -> None:
@@ -288,6 +289,9 @@ def export(tensor: Any) -> np.ndarray[Any, Any]:
     """Return an array that shares memory with the tensor; from now on its operations do not wait (design rule 11)."""
     root = tensor._root()
     array = read(root)
+    for reader in (root, *live_views(root)):
+        if reader._segment is not None:
+            materialise(reader._segment)  # what is pending reads the buffer now
     if not (root._is_shared and buffer_is_seen(root)):
         own = own_buffer(root, array)
         if own is not array:

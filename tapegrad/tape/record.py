@@ -53,12 +53,14 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                 parts.append(kind)
                 values.append(operand)
             else:
-                if operand._segment is not segment:
+                if operand._segment is segment:
+                    place = operand._node  # no call in between: another thread may bring it onto its own segment
+                else:
                     if operand._is_stale and checks.is_cut_off(operand):
                         return record(primitive, _as_they_are(primitive, operands), parameters, name)
-                    enter(operand)
+                    place = enter(operand)
                     entered = True
-                parts.append(operand._node)
+                parts.append(place)
         if entered and state.segment is not segment:
             continue  # an operand's value had to be computed, which sealed the segment
         parts.append(parameters)
@@ -149,18 +151,18 @@ def new_tensor_of(segment: Segment, output: Any) -> Any:
     return tensor
 
 
-def enter(tensor: Any) -> None:
-    """Bring a tensor onto the open segment: import its value, regenerate a stale view, wait for another segment's."""
+def enter(tensor: Any) -> Any:
+    """Bring a tensor onto the open segment, and return its place there.
+
+    Its value is imported: a stale view is regenerated, and what is pending on another segment is waited for.
+    """
     if tensor._is_stale:
         tensor._regenerate()
-        return
+        return tensor._node if tensor._segment is state.segment else enter(tensor)
     try:
         array = tensor._array
     except AttributeError:
-        from .materialise import materialise
-
-        materialise(tensor._segment)
-        settle(tensor)
+        _wait_for(tensor)
         array = tensor._array
     if array.__class__ is Failure:
         value_of(tensor)
@@ -199,6 +201,18 @@ def enter(tensor: Any) -> None:
     if root._is_shared and buffer_is_seen(root):
         segment.urgent = True
         segment.shared.append(array)
+    return child
+
+
+def _wait_for(tensor: Any) -> None:
+    """Let a pending tensor have its value; another thread may be computing it."""
+    from .materialise import materialise
+
+    segment = tensor._segment
+    if segment is not None:
+        materialise(segment)
+    if not is_concrete(tensor):
+        settle(tensor)
 
 
 def value_of(tensor: Any) -> Any:
@@ -233,11 +247,7 @@ def read(tensor: Any) -> Any:
             return read(tensor._as_it_is())
         tensor._regenerate()
     if not is_concrete(tensor):
-        from .materialise import materialise
-
-        materialise(tensor._segment)
-        if not is_concrete(tensor):
-            settle(tensor)
+        _wait_for(tensor)
     return value_of(tensor)
 
 

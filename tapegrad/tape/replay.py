@@ -18,6 +18,7 @@ from ..primitives.reductions import reduce_sum
 from ..tensor import Tensor, new_tensor
 from .checks import check_versions
 from .constants import full
+from .materialise import materialise
 from .record import address_of
 from .remember import recall, remember, sweep_key
 from .segment import GradMode, Segment, state
@@ -117,8 +118,7 @@ class Sweep:
     def _replay_segment(self, segment: Segment) -> None:
         adjoints = self.adjoints[segment]
         self.handles = {}
-        trace = segment.node if segment.node is not SEALED else segment.trace
-        assert trace is not None
+        trace = _trace_of(segment)
         replayed: list[Node] = []
         for node in reversed(path_to(trace)):
             if not adjoints:
@@ -242,11 +242,23 @@ class Sweep:
 _OPERANDS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
 
 
+def _trace_of(segment: Segment) -> Node:
+    """Return the trace of a segment; another thread's open one is materialised first."""
+    node = segment.node
+    if node is not SEALED and segment is state.segment:
+        return node
+    if node is not SEALED or segment.trace is None:
+        materialise(segment)
+    assert segment.trace is not None
+    return segment.trace
+
+
 def handle_for(segment: Segment, output: Any, connected: bool) -> Any:
     """Return a tensor for the value of a record's operand or result; connected, it carries the value's history."""
 
-    if segment.node is not SEALED:
-        value = segment.values[output.slot] if output.slot < len(segment.values) else None
+    values = segment.values
+    if segment.node is not SEALED and output.slot < len(values):
+        value = values[output.slot]
         if isinstance(value, Tensor) and value._node is output and value._segment is segment:
             return value
         handle = new_tensor()
@@ -257,7 +269,12 @@ def handle_for(segment: Segment, output: Any, connected: bool) -> Any:
             if output.type.requires_grad:
                 handle._home, handle._home_slot = segment, output.slot
         return handle
-    value = segment.residuals[output.slot]
+    value = segment.residuals.get(output.slot)
+    if value is None:  # another thread computes it, or has released it, just now
+        materialise(segment)
+        value = segment.residuals.get(output.slot)
+        if value is None:
+            raise RuntimeError(FREED)
     handle = Tensor._wrap(value, output.type.replace(requires_grad=connected and output.type.requires_grad))
     if connected and output.type.requires_grad:
         handle._home = segment
@@ -311,9 +328,7 @@ def _records_between(roots: Sequence[Any], targets: list[Any]) -> dict[Segment, 
     order = []
     while queue:
         segment = heapq.heappop(queue)[2]
-        trace = segment.node if segment.node is not SEALED else segment.trace
-        assert trace is not None
-        path = path_to(trace)
+        path = path_to(_trace_of(segment))
         order.append((segment, path))
         slots = reached[segment]
         for node in reversed(path):

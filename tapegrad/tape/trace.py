@@ -15,6 +15,7 @@ from ..execute.prepare import prepare
 from .types import Type, make_type, number_type
 
 NUMBERS = frozenset((bool, int, float, complex))
+COPY_SLICES = "torch::autograd::CopySlices"  # writing through a view: released even where it keeps nothing
 NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
 PENDING_BYTES_LIMIT = 2 << 30
@@ -250,7 +251,7 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node.parameters = kind.parameters
     node.run = kind.run
     node.saved = tuple([resolved[place].slot if place >= 0 else slot + ~place for place in kind.saved])
-    node.releases = kind.releases
+    node.releases = kind.releases or name == COPY_SLICES
     if not values and name is None and len(operands) <= 2:
         node.first = operands[0]
         node.second = operands[1] if len(operands) == 2 else None

@@ -121,6 +121,8 @@ def difference(ours: Outcome, theirs: Outcome, *, elementwise: bool) -> str | No
 
     Elements of an elementwise function differ by so much of themselves, those of others of the largest one.
     """
+    if ours.error is None and is_missing_derivative(theirs.error):
+        return None
     if theirs.error is not None or ours.error is not None:
         return error_difference(ours.error, theirs.error)
     for aspect in ("results", "compared", "gradients", "second"):
@@ -217,6 +219,11 @@ def text_of(error: Exception) -> str:
 def is_of_python(error: Exception | None) -> bool:
     """Return whether Python raised this because a method of a class written in C was called on something else."""
     return isinstance(error, TypeError) and bool(re.match("descriptor '.*' for '.*' objects doesn't apply to", str(error)))
+
+
+def is_missing_derivative(error: Exception | None) -> bool:
+    """Return whether PyTorch has no derivative of an in-place form only: tapegrad has, the same as of the other forms."""
+    return isinstance(error, NotImplementedError) and "the derivative for 'inplace version of" in str(error)
 
 
 def _is_of_parser(text: str) -> bool:

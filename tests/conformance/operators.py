@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo, gradcheck_wrapper_hermitian_input
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 from . import translation
 
@@ -49,14 +49,17 @@ class Operator:
         self.free_choice = _FREE_CHOICES.get(entry.name)
 
     def function_of(self, dtype: str) -> Form:
-        """Return the function, for complex matrices that should be Hermitian: of the sum with their adjoint.
+        """Return the function; one of Hermitian or triangular matrices only is made to depend on no more than these.
 
-        PyTorch's gradients of such functions have an anti-Hermitian part, which means nothing.
+        PyTorch's gradients of such functions have parts that mean nothing: its own tests look at them in this way.
         """
-        function, wrapper = self.function, gradcheck_wrapper_hermitian_input
-        if self.entry.gradcheck_wrapper is not wrapper or not DTYPES[dtype].is_complex:
-            return function
-        return Form(function.label, partial(wrapper, function.in_torch), partial(wrapper, function.in_tapegrad))
+        wrapper = self.entry.gradcheck_wrapper
+        called = (wrapper.__name__, *wrapper.__code__.co_names)
+        hermitian = any("hermitian_input" in name for name in called) and DTYPES[dtype].is_complex
+        if not hermitian and not any("triangular_input" in name for name in called):
+            return self.function
+        ours = self.function.in_tapegrad
+        return Form("function", partial(wrapper, self.entry.op), partial(translation.with_tapegrad(wrapper), ours))
 
     @property
     def function(self) -> Form:
@@ -78,8 +81,9 @@ class Operator:
         if self.entry.supports_out:
             yield Form("out", _into_out(self.entry.op), _into_out(self.function.in_tapegrad))
         for alias in self.entry.aliases:
-            yield Form(f"alias {alias.name}", alias.op, _found(translation.attribute, alias.name))
-            yield from _forms(f"alias {alias.name}, ", alias)
+            name = alias.name.removeprefix("torch.")
+            yield Form(f"alias {name}", alias.op, _found(translation.attribute, name))
+            yield from _forms(f"alias {name}, ", alias)
 
     def supports(self, dtype: str) -> bool:
         return DTYPES[dtype] in self.entry.dtypes
@@ -155,13 +159,17 @@ def _into_out(function: Function) -> Function:
         first, arguments, options = _without_history((first, arguments, options))
         expected = function(first, *arguments, **options)
         outs = tuple([part.clone() for part in expected]) if isinstance(expected, tuple) else expected.clone()
-        for part in outs if isinstance(outs, tuple) else (outs,):
+        for part in _parts(outs):
             part.zero_()
         result = function(first, *arguments, **options, out=outs)
-        same = [part is out for part, out in zip(result, outs, strict=True)] if isinstance(outs, tuple) else result is outs
-        return _Identified([same, result])
+        returned = outs if result is None else result  # some return nothing in PyTorch
+        return _Identified([[part is out for part, out in zip(_parts(returned), _parts(outs), strict=True)], outs])
 
     return writing
+
+
+def _parts(value: Any) -> Any:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _without_history(value: Any) -> Any:

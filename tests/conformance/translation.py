@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import types
 from collections.abc import Callable
@@ -112,8 +113,8 @@ def _place(tensor: Any) -> int:
 
 
 def _plain(tensor: Any) -> Any:
-    if tensor.layout is not torch.strided or tensor.is_nested or tensor.dtype not in _DTYPES or tensor.is_quantized:
-        raise Untranslatable(f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}")
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.dtype not in _DTYPES or not tensor.is_cpu:
+        raise Untranslatable(f"a tensor of layout {tensor.layout} and dtype {tensor.dtype} on {tensor.device}")
     if tensor.ndim > MOST_DIMENSIONS:
         raise Untranslatable(f"a tensor of {tensor.ndim} dimensions")
     return tensor.detach().resolve_conj().resolve_neg()
@@ -146,6 +147,8 @@ def _tapegrad_constant(value: Any) -> Any:
         return tuple(value)
     if isinstance(value, types.FunctionType):
         return with_tapegrad(value)
+    if isinstance(value, torch.nn.Module):
+        raise Untranslatable(f"a module {type(value).__name__}")
     return find(value) if callable(value) else value
 
 
@@ -157,7 +160,9 @@ for _module in ("nn.functional", "linalg", "special", "fft", "masked", "signal.w
 
 
 def find(function: Any) -> Any:
-    """Return tapegrad's function for one of PyTorch's, or raise AttributeError."""
+    """Return tapegrad's function for one of PyTorch's or of its tests, or raise AttributeError."""
+    if isinstance(function, functools.partial):
+        return functools.partial(find(function.func), *function.args, **function.keywords)
     if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
         return with_tapegrad(function)
     for prefix, place in _PLACES:
@@ -196,7 +201,9 @@ def with_tapegrad(function: Any) -> Any:
     if function.__closure__ is not None:
         contents = [cell.cell_contents for cell in function.__closure__]
         cells = tuple([types.CellType(with_tapegrad(it) if isinstance(it, types.FunctionType) else it) for it in contents])
-    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 def _from_seed(function: Any, *arguments: Any, **options: Any) -> Any:

@@ -30,7 +30,6 @@ UNARY = (
     ".mul(c(1.37)).round()",
     " ** 2",
     " ** 3",
-    " ** 1",
     " ** 0",
     ".abs().add(0.5).sqrt()",
     ".abs().add(0.5).log()",
@@ -272,7 +271,9 @@ def casting(writer: Writer) -> str | None:
     name = writer.tensor()
     if name is None:
         return None
-    kinds = ("long()", "double()", "bool()", "to(t.float64)", "type_as(w0)")
+    if is_floating(writer.of(name)) and writer.happens(3):
+        return f"({name} * c(1.37) + 0.011).long()"
+    kinds = ("double()", "to(t.float64)", "type_as(w0)")
     return f"{name}.{writer.pick((*kinds, 'float()', 'to(t.float32)') if writer.singles else kinds)}"
 
 
@@ -313,7 +314,14 @@ def place(writer: Writer) -> str | None:
     name = writer.tensor() if writer.happens(10) else writer.tensor(lambda tensor: not is_free(tensor))
     if name is None:
         return None
+    settle(writer, name)
     return name if writer.happens(2) else view(writer, name)
+
+
+def settle(writer: Writer, name: str) -> None:
+    """Let PyTorch see that a view's base was given a history: else it takes the view for a leaf when it is written to."""
+    if writer.of(name)._base is not None:
+        writer.emit(f"{name}.is_leaf")
 
 
 def in_place(writer: Writer) -> str | None:
@@ -322,6 +330,8 @@ def in_place(writer: Writer) -> str | None:
         return None
     name = target.split(".")[0].split("[")[0]
     kind = writer.integer(0, 6)
+    if not is_floating(writer.of(name)):
+        return f"{target}.fill_({writer.integer(0, 3)})"
     if kind <= 1:
         return f"{target}.{writer.pick(IN_PLACE_UNARY)}()"
     if kind == 2:
@@ -337,13 +347,14 @@ def set_item(writer: Writer) -> str | None:
     name = writer.tensor(lambda tensor: not is_free(tensor))
     if name is None:
         return None
+    settle(writer, name)
     shape = tuple(writer.of(name).shape)
     is_view = writer.integer(0, 2) or not shape or not writer.of(name).is_contiguous()
     index = brackets(writer, shape) if is_view else picking(writer, name)
     if index is None:
         return None
     operator = writer.pick(("=", "=", "=", "+=", "*="))
-    value = writer.number() if writer.happens(2) else writer.filling(name, shape[1:])
+    value = writer.number() if writer.happens(2) or not is_floating(writer.of(name)) else writer.filling(name, shape[1:])
     return f"{name}[{index}] {operator} {value}"
 
 
@@ -370,7 +381,7 @@ def _step(writer: Writer) -> str | None:
 
 
 def write_data(writer: Writer) -> str | None:
-    name = writer.tensor()
+    name = writer.tensor(lambda tensor: not tensor._views)
     if name is None:
         return None
     return writer.pick(
@@ -396,11 +407,11 @@ def backward(writer: Writer) -> str | None:
     if kind == 1:
         return f"{name}.backward(t.ones_like({name}){comma}{options})"
     if kind == 2:
-        return f"{name}.backward({name}.detach(){comma}{options})"
+        return f"{name}.backward({name}.detach().clone(){comma}{options})"
     if kind == 3:
         return f"t.autograd.backward([{name}.sum(), ({writer.differentiable()} * 0.3).sum()]{comma}{options})"
     if kind == 4:
-        wanted = writer.tensor(lambda tensor: is_free(tensor) or is_product(tensor))
+        wanted = writer.tensor(lambda tensor: is_free(tensor) or is_product(tensor)) or name
         return f"{name}.sum().backward(inputs=[{wanted}]{comma}{options})"
     return f"({name} * c(0.7)).sum().backward({options})"
 
@@ -447,7 +458,7 @@ def use_grad(writer: Writer) -> str | None:
 
 
 def change_flags(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: not tensor._views)
+    name = writer.tensor(lambda tensor: not tensor._views and tensor._base is None and not tensor.retains_grad)
     if name is None:
         return None
     return writer.pick(
@@ -479,7 +490,7 @@ def read(writer: Writer) -> str | None:
             f"seen.append([{name}.requires_grad, {name}.is_leaf, {name}.retains_grad])",
             f"seen.append(bool(({name} > c(0.1234)).any()))",
             f"seen.append({name}.grad)",
-            f"seen.append([type({name}.grad_fn).__name__, {name}.is_contiguous(), {name}.storage_offset()])",
+            f"seen.append([{name}.is_contiguous(), {name}.storage_offset()])",
             f"seen.append({name}.item())",
         )
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...functions.declare import c_name, require_tensor, write_out
 from ...primitives.arithmetic import add
-from ...primitives.contraction import matmul
-from ...primitives.movement import permute, reshape
+from ...primitives.contraction import matmul, matmul_nt
+from ...primitives.movement import reshape
 from ...tape.record import here, mark_composed, record
 from .composition import show
 
@@ -32,7 +32,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
     if not (type_.ndim == weight_type.ndim == 2 and type_.dtype is weight_type.dtype is bias_type.dtype):
         return _linear(input, weight, bias)
     start = here()
-    product = record(matmul, (input, record(permute, (weight,), ((1, 0),), "TBackward0")), (), "MmBackward0")
+    product = record(matmul_nt, (input, weight))
     if bias is None:
         return product
     result = record(add, (product, bias))
