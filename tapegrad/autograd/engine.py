@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from ..tape.segment import GradMode, state
 from ..tensor import Tensor
 
 _cycle_warning_given = False
+_accumulating = threading.RLock()
 
 
 def backward(
@@ -65,26 +67,38 @@ def backward(
 
 
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
-    """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself."""
-    existing = leaf._grad
-    if existing is None:
-        _set_gradient(leaf, gradient, create_graph, taken)
-        return
-    with GradMode(create_graph):
-        if create_graph or leaf.retains_grad:
-            leaf._grad = existing + gradient
-        else:
-            in_place(existing, existing + gradient)
+    """Add a gradient to a tensor's `grad`: in place, and out of place where the gradient has a history itself.
+
+    Where another thread does so at the same time, the sum is recorded anew.
+    """
+    while True:
+        existing = leaf._grad
+        if existing is None:
+            total = _first_gradient(leaf, gradient, create_graph, taken)
+            with _accumulating:
+                if leaf._grad is None:
+                    leaf._grad = total
+                    return
+            continue
+        version = existing._root()._version_count
+        with GradMode(create_graph):
+            total = existing + gradient
+            with _accumulating:
+                if leaf._grad is existing and existing._root()._version_count == version:
+                    if create_graph or leaf.retains_grad:
+                        leaf._grad = total
+                    else:
+                        in_place(existing, total)
+                    return
 
 
-def _set_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
-    """Make a gradient the `grad` of a tensor that has none, in its layout."""
+def _first_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> Tensor:
+    """Return a gradient as the `grad` of a tensor that has none, in its layout."""
     if create_graph or gradient._node.type.strides != leaf._node.type.strides:
         with GradMode(create_graph):
             gradient = laid_out(gradient, leaf._node.type)
-            leaf._grad = _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
-    else:
-        leaf._grad = _own(gradient, taken, None)
+            return _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
+    return _own(gradient, taken, None)
 
 
 def _own(gradient: Tensor, taken: set[int], name: str | None) -> Tensor:

@@ -7,10 +7,11 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
+from .. import __version__
 from ..tape import trace, types
 from ..tape.modes import get_mode
 
-_PACKAGES = ("tapegrad", "numpy", "scipy", "numba")
+_PACKAGES = ("numpy", "scipy", "numba")
 
 
 def report() -> str:
@@ -19,7 +20,7 @@ def report() -> str:
     >>> print(report())
     tapegrad  ...
     """
-    facts = [(package, _version(package)) for package in _PACKAGES]
+    facts = [("tapegrad", __version__), *[(package, _version(package)) for package in _PACKAGES]]
     facts += [
         ("python", f"{platform.python_version()} ({platform.python_implementation()}, {platform.platform()})"),
         ("mode", f"{get_mode()} (TAPEGRAD_MODE is {os.environ.get('TAPEGRAD_MODE', 'not set')})"),

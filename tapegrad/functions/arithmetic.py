@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes, operators
-from ..primitives import arithmetic, comparison, division, rounding, special, transcendental
+from ..primitives import arithmetic
 from ..primitives.casting import cast
 from ..return_types import return_type
 from ..tape.record import here, record
@@ -95,7 +95,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return show("RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1", result, start)
 
 
-_DIVISIONS = {None: arithmetic.div, "trunc": division.trunc_divide, "floor": division.div_floor}
+_ROUNDED_DIVISIONS = {"trunc": "division.trunc_divide", "floor": "division.div_floor"}
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
@@ -105,8 +105,11 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     >>> tapegrad.div(tapegrad.tensor([7.0, -7.0]), 2, rounding_mode="floor")
     tensor([ 3., -4.])
     """
-    primitive = _DIVISIONS.get(rounding_mode)
-    if primitive is None:
+    if rounding_mode is None:
+        primitive = arithmetic.div
+    elif rounding_mode in _ROUNDED_DIVISIONS:
+        primitive = operators.primitive_from(_ROUNDED_DIVISIONS[rounding_mode])
+    else:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     result = record(primitive, (operand("div", input, "input", 1), operand("div", other, "other", 2)))
     return result if out is None else write_out("div", out, result, input, other)
@@ -278,18 +281,22 @@ def frexp(input: Any, *, out: Any = None) -> Any:
 @accepts_out
 def xlogy(input: Any, other: Any) -> Any:
     """Return ``input * log(other)``, which is 0 where `input` is; either may be a number."""
+    from ..primitives.transcendental import xlogy as primitive
+
     if not isinstance(other, Tensor):
         require_tensor("xlogy", input)
     name = None if isinstance(input, Tensor) is isinstance(other, Tensor) else "XlogyBackward2"
     if not isinstance(input, Tensor):
         name = "XlogyBackward1"
-    return record(transcendental.xlogy, (operand("xlogy", input, "input", 1), operand("xlogy", other, "other", 2)), (), name)
+    return record(primitive, (operand("xlogy", input, "input", 1), operand("xlogy", other, "other", 2)), (), name)
 
 
 @accepts_out
 def heaviside(input: Any, values: Any) -> Any:
     """Return 0 for negative elements, 1 for positive ones, and `values` for zero."""
-    return comparison.heaviside(require_tensor("heaviside", input), require_tensor("heaviside", values, "values", 2))
+    from ..primitives.comparison import heaviside as primitive
+
+    return primitive(require_tensor("heaviside", input), require_tensor("heaviside", values, "values", 2))
 
 
 # Rounding, angles, and functions with a parameter
@@ -303,8 +310,10 @@ def round(input: Any, *, decimals: int | None = None) -> Any:  # noqa: A001 - Py
     >>> tapegrad.round(tapegrad.tensor([0.5, 1.5, 2.7]))
     tensor([0., 2., 3.])
     """
+    from ..primitives.rounding import round as primitive
+
     name = "RoundBackward0" if decimals is None else "RoundBackward1"
-    return record(rounding.round, (require_tensor("round", input),), (decimals or 0,), name)
+    return record(primitive, (require_tensor("round", input),), (decimals or 0,), name)
 
 
 @accepts_out
@@ -328,27 +337,33 @@ def _scaled(name: str, shown: str, input: Any, factor: float) -> Any:
 @accepts_out
 def logit(input: Any, eps: float | None = None) -> Any:
     """Return ``log(x / (1 - x))``; with `eps`, of x clamped to [eps, 1 - eps]."""
+    from ..primitives.special import logit as primitive
+
     require_tensor("logit", input)
     if eps is None or eps < 0:
-        return special.logit(input)
+        return primitive(input)
     from ..primitives.selection import clamp
 
     start = here()
-    return show("LogitBackward0", special.logit(clamp(input, eps, 1 - eps)), start)
+    return show("LogitBackward0", primitive(clamp(input, eps, 1 - eps)), start)
 
 
 @accepts_out
 def polygamma(n: int, input: Any) -> Any:
     """Return the n-th derivative of the digamma function of each element."""
+    from ..primitives.special import polygamma as primitive
+
     require_tensor("polygamma", input, "input", 2)
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return special.polygamma(input, n=n)
+    return primitive(input, n=n)
 
 
 @accepts_out
 def mvlgamma(input: Any, p: int) -> Any:
     """Return the multivariate log-gamma function of dimension `p` of each element."""
+    from ..primitives.special import lgamma
+
     require_tensor("mvlgamma", input)
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
@@ -356,7 +371,7 @@ def mvlgamma(input: Any, p: int) -> Any:
     total = p * (p - 1) * 0.28618247146235004  # log(pi) / 4
     result: Any = total
     for place in range(p):
-        result = special.lgamma(input - place / 2) + result
+        result = lgamma(input - place / 2) + result
     return show("MvlgammaBackward0", result, start)
 
 

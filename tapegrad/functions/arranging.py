@@ -70,6 +70,11 @@ def flip(input: Any, *axes: Any, dims: Any = None) -> Any:
     return movement.flip(require_tensor("flip", input), axes=normalise_axes(wanted, input.ndim) if wanted else ())
 
 
+def _reversed(self: Any) -> Any:
+    """Return a copy with the first dimension reversed: what ``reversed(tensor)`` gives."""
+    return flip(self, 0) if self.ndim else self
+
+
 def fliplr(input: Any) -> Any:
     """Return a copy with the second dimension reversed."""
     if require_tensor("fliplr", input).ndim < 2:
@@ -244,10 +249,9 @@ def _indices_repeated(counts: Any, length: int | None, output_size: int | None) 
     return Tensor._from_array(places)
 
 
-# not public: contiguous repeat copied
 __all__ = [
     "clone", "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",
 ]
 
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}
-METHODS.update(contiguous=contiguous, repeat=repeat)
+METHODS.update(__reversed__=_reversed, contiguous=contiguous, repeat=repeat)

@@ -12,7 +12,10 @@ from ..tape.aliases import check_dtype, in_place, set_data
 from ..tape.checks import check_writable
 from ..tape.record import record
 from ..tape.segment import state
+from ..tape.trace import NUMBERS
 from ..tensor import Tensor
+from .out_rules import check_dtype as check_out_dtype
+from .out_rules import check_memory
 
 Function = Callable[..., Any]
 Result = TypeVar("Result")
@@ -30,9 +33,9 @@ _RESIZED = (
 # Functions of one and of two tensors
 
 
-def unary(name: str, primitive: Any) -> Function:
-    """Return the function of one tensor that records this primitive: ``name(input, *, out=None)``."""
-    apply = operators.unary(primitive)
+def unary(name: str, source: str) -> Function:
+    """Return the function of one tensor that records the primitive "family.name": ``name(input, *, out=None)``."""
+    apply = operators.unary(source)
 
     def function(input: Any, *, out: Any = None) -> Any:
         if input.__class__ is not Tensor:
@@ -42,23 +45,25 @@ def unary(name: str, primitive: Any) -> Function:
     return _named(function, name, f"Return `{name}` of each element of `input`.")
 
 
-def binary(name: str, primitive: Any, numbers: str = "other", shown: tuple[str, str] | None = None) -> Function:
-    """Return the function of two tensors that records this primitive: ``name(input, other, *, out=None)``.
+def binary(name: str, source: str, numbers: str = "other", shown: tuple[str, str] | None = None) -> Function:
+    """Return the function of two tensors that records the primitive "family.name": ``name(input, other, *, out=None)``.
 
     `numbers` names the arguments that may be Python numbers: "other", "either", "both" or "none". `shown` are the names that
     ``grad_fn`` shows for an `other` that is a number and that is a tensor, where they are not the primitive's own.
     """
-    apply = operators.binary(primitive)
+    apply = operators.binary(source)
     of_number, of_tensor = shown or (None, None)
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
-        if input.__class__ is Tensor is other.__class__ and out is None and shown is None:
-            return apply(input, other)
+        if input.__class__ is Tensor and out is None and shown is None:
+            if other.__class__ is Tensor or (numbers != "none" and other.__class__ in NUMBERS):
+                return apply(input, other)
         if numbers == "none":
             require_tensor(name, other, "other", 2)
         if numbers != "both" and (numbers != "either" or not isinstance(other, Tensor)):
             require_tensor(name, input)
         operands = (operand(name, input, "input", 1), operand(name, other, "other", 2))
+        primitive = operators.primitive_from(source)
         result = record(primitive, operands, (), of_tensor if isinstance(other, Tensor) else of_number)
         return result if out is None else write_out(name, out, result, input, other)
 
@@ -169,7 +174,7 @@ def accepts_out(function: Callable[..., Result]) -> Callable[..., Result]:
         if out is None:
             return function(*arguments, **options)
         _check_out(name, out, *arguments, *options.values())
-        written: Result = _put_all(out, function(*arguments, **options))
+        written: Result = _put_all(name, out, function(*arguments, **options))
         return written
 
     return writing
@@ -178,18 +183,20 @@ def accepts_out(function: Callable[..., Result]) -> Callable[..., Result]:
 def write_out(name: str, out: Any, result: Any, *arguments: Any) -> Any:
     """Put a result, computed from these arguments, into the tensor (or tuple of tensors) `out`, and return that."""
     _check_out(name, out, *arguments)
-    return _put_all(out, result)
+    return _put_all(name, out, result)
 
 
 def _check_out(name: str, out: Any, *arguments: Any) -> None:
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for place in outs:
         require_tensor(name, place, "out", len(arguments) + 1)
-    if state.grad_enabled and any(tensor.requires_grad for tensor in _tensors_in((outs, arguments))):
+    tensors = _tensors_in(arguments)
+    if state.grad_enabled and any(tensor.requires_grad for tensor in (*outs, *tensors)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    check_memory(name, outs, tensors)
 
 
 def _tensors_in(value: Any) -> list[Any]:
@@ -199,10 +206,14 @@ def _tensors_in(value: Any) -> list[Any]:
     return [value] if isinstance(value, Tensor) else []
 
 
-def _put_all(out: Any, result: Any) -> Any:
-    if not isinstance(result, tuple):
-        return _put(out[0] if isinstance(out, tuple) else out, result)
-    return type(result)([_put(place, part) for place, part in zip(out, result, strict=True)])
+def _put_all(name: str, out: Any, result: Any) -> Any:
+    several = isinstance(result, tuple)
+    places = out if several else (out[0],) if isinstance(out, tuple) else (out,)
+    parts = result if several else (result,)
+    for place, part in zip(places, parts, strict=True):
+        check_out_dtype(name, part.dtype, place.dtype, is_one_of_several=several)
+    written = [_put(place, part) for place, part in zip(places, parts, strict=True)]
+    return type(result)(written) if several else written[0]
 
 
 def _put(out: Any, result: Any) -> Any:

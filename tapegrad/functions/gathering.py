@@ -319,7 +319,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 
 __all__ = [
-    "gather", "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "put",
+    "gather", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "put",
     "scatter", "scatter_add", "scatter_reduce", "take", "take_along_dim",
 ]
 

@@ -114,7 +114,6 @@ def kron(input: Any, other: Any) -> Any:
     return show("UnsafeViewBackward0", copied(movement.reshape(left * right, shape=shape)), start)
 
 
-# not public: two_axes
 __all__ = [
     "diag", "diag_embed", "diagflat", "diagonal", "kron", "tril", "triu",
 ]

@@ -86,7 +86,7 @@ FUNCTIONS = {
         masked_select
     """,
     "gathering": """
-        gather index_add index_copy index_fill index_put index_put_ index_reduce index_select put scatter scatter_add
+        gather index_add index_copy index_fill index_put index_reduce index_select put scatter scatter_add
         scatter_reduce take take_along_dim
     """,
     "masking": """
@@ -168,7 +168,7 @@ METHODS = {
         unsafe_split_with_sizes vsplit
     """,
     "arranging": """
-        clone contiguous flip fliplr flipud repeat repeat_interleave roll rot90 tile
+        __reversed__ clone contiguous flip fliplr flipud repeat repeat_interleave roll rot90 tile
     """,
     "matrices": """
         diag diag_embed diagflat diagonal kron tril tril_ triu triu_

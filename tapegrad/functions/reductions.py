@@ -9,8 +9,6 @@ from .. import dtypes
 from ..primitives import reductions as rows
 from ..primitives.arithmetic import share
 from ..primitives.casting import cast
-from ..primitives.comparison import isnan, logical_not
-from ..primitives.selection import where
 from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..tape.record import here, mark_composed, record
 from .declare import accepts_names, accepts_out, require_tensor
@@ -69,6 +67,9 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.category < dtypes.FLOAT:
         return sum(input, dim, keepdim, dtype=dtype)
+    from ..primitives.comparison import isnan
+    from ..primitives.selection import where
+
     start = here()
     return show("NansumBackward0", sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype), start)
 
@@ -111,6 +112,8 @@ def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.title}"
         )
+    from ..primitives.comparison import isnan, logical_not
+
     count = sum(logical_not(isnan(input)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
@@ -233,7 +236,6 @@ def _expands(shape: Sequence[int], to: Sequence[int]) -> bool:
     return True
 
 
-# not public: product_of show in_dtype sum_to_size
 __all__ = [
     "all", "any", "count_nonzero", "log_softmax", "logsumexp", "mean", "nanmean", "nansum", "prod", "softmax", "sum",
 ]

@@ -465,7 +465,6 @@ def _each(name: str, tensors: tuple[Any, ...], function: Any) -> Any:
     return tuple([function(require_tensor(name, tensor)) for tensor in tensors])
 
 
-# not public: sizes_from view reshape_as view_as expand expand_as squeezing exchanged
 __all__ = [
     "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
     "flatten", "moveaxis", "movedim", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t", "transpose",

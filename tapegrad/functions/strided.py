@@ -99,8 +99,10 @@ def _storage_links(type_: Type) -> Chain:
 
 def _storage(input: Any) -> Any:
     """Return a view of all elements of a tensor's storage, in a row."""
-    root = input._root()
-    view = root
+    view = root = input._root()
+    if input._is_detached:
+        view = root.detach()
+        view._own_version = input._own_version
     for name, parameters, _ in _storage_links(root._current_type()):
         view = make_view(view, TABLE[name], (), parameters)
     return view
@@ -183,7 +185,6 @@ def as_strided_scatter(
     return _replaced("as_strided_scatter", input, src, chain, (), "AsStridedScatterBackward0")
 
 
-# not public: storage_offset unfold
 __all__ = [
     "as_strided", "as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter",
 ]

@@ -41,7 +41,7 @@ class Parameter(Tensor):
             set_data(made, data)
         return made
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # the signature is the same
         return format_tensor(read(self), self.dtype, requires_grad=self.requires_grad, is_parameter=True)
 
 

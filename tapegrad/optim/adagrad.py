@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..functions.creation import full_like
+from .optimizer import Group, as_scalar
 from .options import check_fused, check_not_negative, check_rate
-from .state import count_tensor
-from .updating import ParameterwiseOptimizer, advance, as_real, direction, number, put
+from .updating import ParameterwiseOptimizer, advance, as_real, count, direction, put
 
 __all__ = ["Adagrad"]
 
@@ -35,7 +34,7 @@ class Adagrad(ParameterwiseOptimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
-    _added_options = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
+    _later = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
         self,
@@ -73,17 +72,19 @@ class Adagrad(ParameterwiseOptimizer):
             for parameter in group["params"]:
                 self._start(self.state[parameter], parameter, group)
 
-    def _start(self, state: dict[str, Any], parameter: Any, group: dict[str, Any]) -> None:
-        state["step"] = count_tensor(0.0, group["fused"])
+    def _start(self, state: Group, parameter: Any, group: Group) -> None:
+        from ..functions.creation import full_like
+
+        state["step"] = count(fused=group["fused"])
         begin = self.defaults["initial_accumulator_value"]
         state["sum"] = full_like(parameter, complex(begin, begin) if parameter.dtype.is_complex else begin)
 
-    def _update(self, parameter: Any, gradient: Any, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         state = self.state[parameter]
         if not state:
             self._start(state, parameter, group)
         step = advance(state["step"])
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        rate = as_scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         gradient = direction(parameter, gradient, group["maximize"], group["weight_decay"])
         parameter, gradient, total = as_real(parameter, gradient, state["sum"])
         put(total, total + gradient * gradient)

@@ -9,14 +9,8 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
-
-from .. import dtypes
 from ..nn.modules.hooks import Hook, RemovableHandle, add
 from ..nn.modules.naming import typename
-from ..tape.record import read
-from ..tape.segment import GradMode
-from ..tape.types import make_type
 from ..tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -120,11 +114,11 @@ class Optimizer:
         self._add_hooks()
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+            options = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            text += f"\nParameter Group {number}\n{''.join(options)}"
+        return text + ")"
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; `closure` computes the loss again, which is returned."""
@@ -281,7 +275,7 @@ def _in_dtype_of(parameter: Any, value: Any, key: Any = None) -> Any:
     """Return part of a loaded state, its tensors in the dtype of the parameter; but the count of steps as it is."""
     if isinstance(value, Tensor):
         is_cast = key != "step" and parameter.is_floating_point()
-        return value.to(parameter.dtype) if is_cast else value  # type: ignore[attr-defined]
+        return value.to(parameter.dtype) if is_cast else value
     if isinstance(value, dict):
         return {name: _in_dtype_of(parameter, part, name) for name, part in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -289,29 +283,6 @@ def _in_dtype_of(parameter: Any, value: Any, key: Any = None) -> Any:
     return value
 
 
-# For the steps of subclasses
-
-
-def loss_of(closure: Callable[[], Any] | None) -> Any:
-    """Return the loss that the closure computes, with grad enabled."""
-    if closure is None:
-        return None
-    with GradMode(True):
-        return closure()
-
-
 def as_scalar(value: Any) -> Any:
     """Return an option that may be a tensor of one element as a number or 0-d tensor."""
     return value.squeeze() if isinstance(value, Tensor) and value.ndim else value
-
-
-def counted(number: float) -> Any:
-    """Return a count of steps as a tensor. It is never pending, so that reading it computes nothing."""
-    return Tensor._wrap(np.asarray(number, np.float32), make_type(dtypes.float32, ()))
-
-
-def next_count(state: Group) -> float:
-    """Count a step, and return how many there were."""
-    number = float(read(state["step"])) + 1
-    state["step"] = counted(number)
-    return number

@@ -1,4 +1,4 @@
-"""Checks of the options that optimisers have in common, with PyTorch's errors."""
+"""Checks of the options that optimizers have in common, with PyTorch's errors."""
 
 from __future__ import annotations
 

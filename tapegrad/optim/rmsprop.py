@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..functions.creation import zeros_like
+from .optimizer import Group, as_scalar
 from .options import check_not_negative, check_rate
-from .state import count_tensor
-from .updating import ParameterwiseOptimizer, advance, as_real, blend, check_capturable, direction, number, put
+from .updating import ParameterwiseOptimizer, advance, as_real, blend, check_capturable, count, direction, put
 
 __all__ = ["RMSprop"]
 
@@ -36,7 +35,7 @@ class RMSprop(ParameterwiseOptimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
-    _added_options = {
+    _later = {
         "momentum": 0,
         "centered": False,
         "foreach": None,
@@ -78,20 +77,22 @@ class RMSprop(ParameterwiseOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _start(self, state: dict[str, Any], parameter: Any, group: dict[str, Any]) -> None:
-        state["step"] = count_tensor(0.0)
+    def _start(self, state: Group, parameter: Any, group: Group) -> None:
+        from ..functions.creation import zeros_like
+
+        state["step"] = count()
         state["square_avg"] = zeros_like(parameter)
         if group["momentum"] > 0:
             state["momentum_buffer"] = zeros_like(parameter)
         if group["centered"]:
             state["grad_avg"] = zeros_like(parameter)
 
-    def _update(self, parameter: Any, gradient: Any, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         check_capturable(group)
         state = self.state[parameter]
         if not state:
             self._start(state, parameter, group)
-        alpha, momentum, rate = group["alpha"], group["momentum"], number(group["lr"])
+        alpha, momentum, rate = group["alpha"], group["momentum"], as_scalar(group["lr"])
         advance(state["step"])
         gradient = direction(parameter, gradient, group["maximize"], group["weight_decay"])
         parameter, gradient, square = as_real(parameter, gradient, state["square_avg"])

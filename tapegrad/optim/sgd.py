@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..tape.aliases import in_place
-from ..tape.segment import GradMode
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer, as_scalar, loss_of
+from .optimizer import Group, as_scalar
+from .options import check_fused, check_not_negative, check_rate
+from .updating import ParameterwiseOptimizer, direction, put
 
 __all__ = ["SGD"]
 
 
-class SGD(Optimizer):
-    """Subtract from each parameter its gradient times a learning rate; with momentum, a running sum of gradients.
+class SGD(ParameterwiseOptimizer):
+    """Stochastic gradient descent: each parameter moves against its gradient, with `momentum` against a mean of past ones.
 
     Args:
         params: the parameters, or groups of them.
-        lr: the learning rate.
-        momentum: what the running sum is multiplied by before the gradient is added; 0 for none.
-        dampening: which share of the gradient is not added to the running sum.
-        weight_decay: how much of the parameter is added to its gradient.
-        nesterov: whether the gradient is that at the place where the momentum leads.
-        maximize: whether the loss is to become larger.
-        foreach: accepted for PyTorch's sake.
-        differentiable: whether steps are recorded for the reverse sweep.
-        fused: accepted for PyTorch's sake.
+        lr: the learning rate: how far, in gradients.
+        momentum: how much of the last step's direction is kept.
+        dampening: how much of the gradient is left out of the direction.
+        weight_decay: the factor of the penalty, half the sum of squares of the parameters.
+        nesterov: go by the gradient where momentum would lead.
+        maximize: go up, not down.
+        foreach, fused: PyTorch's implementations; here there is one.
+        differentiable: record the step for the reverse sweep.
 
     >>> import tapegrad
-    >>> x = tapegrad.tensor([1.0], requires_grad=True)
-    >>> optimizer = SGD([x], lr=0.5)
-    >>> (x * x).sum().backward()
+    >>> w = tapegrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
     >>> optimizer.step()
-    >>> x
-    tensor([0.], requires_grad=True)
+    >>> w
+    tensor([0.8000, 1.6000], requires_grad=True)
     """
+
+    _later = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
     def __init__(
         self,
@@ -51,14 +50,9 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:  # type: ignore[attr-defined]
-            raise ValueError("Tensor lr must be 1-element")
-        if lr < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_rate(lr)
+        check_not_negative("momentum value", momentum)
+        check_not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {
@@ -73,44 +67,20 @@ class SGD(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name, default in (("nesterov", False), ("maximize", False), ("foreach", None), ("fused", False)):
-                group.setdefault(name, default)
-            group.setdefault("differentiable", False)
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; `closure` computes the loss again, which is returned."""
-        loss = loss_of(closure)
-        for group in self.param_groups:
-            with GradMode(group["differentiable"]):
-                self._update(group)
-        return loss
-
-    def _update(self, group: Group) -> None:
-        decay, momentum, maximize = group["weight_decay"], group["momentum"], group["maximize"]
-        factor = -as_scalar(group["lr"])
-        for parameter in group["params"]:
-            gradient = parameter._grad
-            if gradient is None:
-                continue
-            if maximize:
-                gradient = -gradient
-            if decay.__class__ is Tensor or decay != 0:
-                gradient = gradient + parameter * decay
-            if momentum != 0:
-                gradient = self._with_momentum(parameter, gradient, group)
-            in_place(parameter, parameter + gradient * factor)
+    def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
+        gradient = direction(parameter, gradient, group["maximize"], group["weight_decay"])
+        if group["momentum"] != 0:
+            gradient = self._with_momentum(parameter, gradient, group)
+        put(parameter, parameter - gradient * as_scalar(group["lr"]))
 
     def _with_momentum(self, parameter: Any, gradient: Any, group: Group) -> Any:
-        """Add a gradient to the running sum, and return that (or, with Nesterov's momentum, where it leads)."""
-        state, momentum = self.state[parameter], group["momentum"]
-        total = state.get("momentum_buffer")
-        if total is None:
-            total = state["momentum_buffer"] = gradient.detach().clone()
+        momentum, dampening = group["momentum"], group["dampening"]
+        state = self.state[parameter]
+        buffer = state.get("momentum_buffer")
+        if buffer is None:
+            buffer = state["momentum_buffer"] = gradient.detach().clone()
         else:
-            share = gradient if group["dampening"] == 0 else gradient * (1 - group["dampening"])
-            in_place(total, total * momentum + share)
-        return gradient + total * momentum if group["nesterov"] else total
+            put(buffer, buffer * momentum + (gradient if dampening == 0 else gradient * (1 - dampening)))
+        return gradient + buffer * momentum if group["nesterov"] else buffer

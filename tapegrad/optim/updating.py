@@ -1,7 +1,7 @@
-"""Steps that change each parameter by itself, and what their rules are written with.
+"""Optimizers that change each parameter by itself, and what their rules are written with.
 
-The rules are written in tensor operators, and run without grad: a step is records on the tape as all else is. Learning
-rates, and what depends on the number of the step, are Python numbers, so that every step has the structure of the last.
+The rules are written in tensor operators, and run without grad: a step is records on the tape, as all else is. Learning
+rates, and what depends on the number of the step, are Python numbers, so every step has the structure of the one before.
 """
 
 from __future__ import annotations
@@ -11,23 +11,38 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..functions.in_place import write
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import read, wrap
 from ..tape.segment import GradMode
+from ..tape.types import make_type
 from ..tensor import Tensor
-from .optimizer import Optimizer
+from .optimizer import Group, Optimizer
 
 
 class ParameterwiseOptimizer(Optimizer):
-    """An optimiser whose rule for a parameter looks at this parameter alone: a subclass defines it in `_update`."""
+    """An optimizer whose rule for a parameter looks at this parameter alone: a subclass defines it in `_update`."""
+
+    # Options that PyTorch added later, and their values for states that were saved before.
+    _later: Group = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in self._later.items():
+                group.setdefault(name, value)
+        for kept in self.state.values():
+            if isinstance(kept, dict) and isinstance(kept.get("step"), (int, float)):
+                kept["step"] = count(kept["step"])
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change each parameter by its gradient; one without a gradient stays as it is.
 
         Args:
-            closure: computes the loss and its gradients anew; called first.
+            closure: computes the loss, and its gradients, anew; it is called first.
 
         Returns:
             What the closure returned.
@@ -44,7 +59,7 @@ class ParameterwiseOptimizer(Optimizer):
                         self._update(parameter, gradient, group)
         return loss
 
-    def _update(self, parameter: Any, gradient: Any, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         """Change one parameter, and the state kept for it, by its gradient."""
         raise NotImplementedError
 
@@ -55,19 +70,8 @@ def put(tensor: Any, result: Any) -> None:
     write(tensor, result)
 
 
-def advance(count: Any) -> Any:
-    """Add one to a tensor that counts steps, in place, and return the count.
-
-    This is not recorded, so that the tensor always has its value and reading it computes nothing.
-    """
-    array = read(count)
-    value = array.item() + 1
-    in_place(count, wrap(np.asarray(value, array.dtype), count._node.type))
-    return value
-
-
 def direction(parameter: Any, gradient: Any, maximize: bool, weight_decay: Any) -> Any:
-    """Return the gradient of what is to be minimised, the penalty for large weights included."""
+    """Return the gradient of what is to become smaller, the penalty for large weights included."""
     if maximize:
         gradient = -gradient
     if weight_decay != 0:
@@ -82,13 +86,8 @@ def blend(mean: Any, value: Any, weight: Any) -> Any:
     return mean.lerp(value, weight)
 
 
-def number(value: Any) -> Any:
-    """Return an option, which may be a tensor of one element, as a number or a 0-d tensor."""
-    return value.squeeze() if isinstance(value, Tensor) and value.ndim else value
-
-
 def as_real(*tensors: Any) -> tuple[Any, ...]:
-    """Return complex tensors as views of real ones, whose parts are parameters of their own; real ones as they are."""
+    """Return complex tensors as views of real ones, so that each part counts by itself; real ones as they are."""
     if not tensors[0].dtype.is_complex:
         return tensors
     from ..functions.complex_numbers import view_as_real
@@ -96,8 +95,26 @@ def as_real(*tensors: Any) -> tuple[Any, ...]:
     return tuple([view_as_real(tensor) for tensor in tensors])
 
 
-def check_capturable(group: dict[str, Any]) -> None:
-    """Raise AssertionError for a group that asks for steps in a graph of an accelerator, as PyTorch does on a CPU."""
+def count(steps: float = 0.0, fused: bool | None = False) -> Any:
+    """Return a tensor that counts steps; in float64 only where that is the default dtype."""
+    is_double = dtypes.get_default_dtype() is dtypes.float64 and not fused
+    dtype = dtypes.float64 if is_double else dtypes.float32
+    return Tensor._wrap(np.asarray(steps, dtypes.array_type(dtype)), make_type(dtype, ()))
+
+
+def advance(steps: Any) -> Any:
+    """Add one to a tensor that counts steps, in place, and return the number.
+
+    This is not recorded: the tensor is never pending, so that reading it computes nothing.
+    """
+    array = read(steps)
+    number = array.item() + 1
+    in_place(steps, wrap(np.asarray(number, array.dtype), steps._node.type))
+    return number
+
+
+def check_capturable(group: Group) -> None:
+    """Raise AssertionError for a group that asks for steps in an accelerator's graph, as PyTorch does on a CPU."""
     if group["capturable"]:
         raise AssertionError(
             "If capturable=True, params and state_steps must be on supported devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."

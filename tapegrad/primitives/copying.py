@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..layout import preserved_strides
 from ..tape.constants import zeros_of
 from ..tape.types import Type
 from . import batching
 from .declare import Primitive, Sample, linear
-from .type_rules import is_dense
 
 
 def _type(a: Type) -> Any:
-    return (a.dtype, a.shape, a.strides) if is_dense(a.shape, a.strides) else (a.dtype, a.shape)
+    return a.dtype, a.shape, preserved_strides(a.shape, a.strides)
 
 
 copy = linear(

@@ -112,7 +112,19 @@ def _index(a: Any, *indices: Any, pattern: Pattern) -> Any:
 
 
 def _index_type(a: Type, *indices: Type, pattern: Pattern) -> Any:
-    return a.dtype, _result_shape(a, indices, pattern)
+    shape = _result_shape(a, indices, pattern)
+    return (a.dtype, shape) if a.is_contiguous else (a.dtype, shape, _result_strides(shape, a, indices, pattern))
+
+
+def _result_strides(shape: Shape, a: Type, indices: Sequence[Type], pattern: Pattern) -> Shape:
+    """Return the strides of the elements read: the axes that stay are in the order in memory that they have."""
+    count, start = len(_index_shape(indices)), _block_start(pattern)
+    kept = [stride for stride, kind in zip(a.strides, pattern, strict=True) if kind == ":"]
+    operands: list[Shape] = [(*kept[:start], *[0] * count, *kept[start:])]
+    for index in indices:
+        own = [0 if length == 1 else stride for length, stride in zip(index.shape, index.strides, strict=True)]
+        operands.append((*[0] * (start + count - index.ndim), *own, *[0] * (len(kept) - start)))
+    return type_rules.compact_strides(shape, operands)
 
 
 def _index_vjp(g: Any, constants: Any, types: Any, pattern: Pattern) -> Any:

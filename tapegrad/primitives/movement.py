@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..layout import preserved_strides
 from ..tape.types import Shape, Type, contiguous_strides
 from . import batching
 from .batching import grid
@@ -433,12 +434,7 @@ pad: Primitive = other(
 
 def _same_layout(a: Type, axes: Shape) -> Any:
     """The order of the operand's axes in memory is kept."""
-    strides = [1] * a.ndim
-    expected = 1
-    for axis in sorted(range(a.ndim - 1, -1, -1), key=lambda axis: a.strides[axis]):
-        strides[axis] = expected
-        expected *= max(a.shape[axis], 1)
-    return a.dtype, a.shape, tuple(strides)
+    return a.dtype, a.shape, preserved_strides(a.shape, a.strides)
 
 
 flip: Primitive = linear(

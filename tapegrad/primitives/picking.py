@@ -23,11 +23,11 @@ REDUCTIONS = ("none", "mean", "sum")
 
 def which_count(index: Any, size: int, ignore: Any) -> Any:
     """Return which places of a target are not ignored, or None for all of them; raise IndexError for one out of range."""
-    inside = index.astype(np.int64, copy=False).view(np.uint64) < size
-    if not 0 <= ignore < size and inside.all():
+    is_class = 0 <= ignore < size
+    if not is_class and (index.size == 0 or index.view(np.uint64).max() < size):  # as unsigned, negative ones are large
         return None
     counted = index != ignore
-    outside = counted & ~inside
+    outside = counted & ((index < 0) | (index >= size))
     if outside.any():
         raise IndexError(f"Target {index[outside].flat[0]} is out of bounds.")
     return counted
@@ -61,6 +61,8 @@ def _nll_loss_type(a: Type, index: Type, ignore: Type, axis: int, reduction: str
     expected = a.shape[:axis] + a.shape[axis + 1 :]
     if index.shape != expected:
         raise RuntimeError(f"nll_loss: expected a target of shape {list(expected)}, got {list(index.shape)}")
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {index.dtype.title}")
     _require_floating("nll_loss_out_frame" if a.ndim <= 2 else "nll_loss2d_forward_out_frame", a)
     return a.dtype, expected if reduction == "none" else ()
 

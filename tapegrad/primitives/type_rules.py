@@ -45,22 +45,24 @@ def _result_strides(shape: Shape, types: Sequence[Type]) -> Shape:
             return first
     elif all([t.strides == contiguous_strides(t.shape) for t in types]):
         return contiguous_strides(shape)
-    return _compact(shape, _order_in_memory(shape, types))
+    return compact_strides(shape, [_broadcast_strides(shape, t) for t in types])
 
 
-def _compact(shape: Shape, order: Sequence[int]) -> Shape:
-    """Return the strides of a dense tensor whose axes are in this order, innermost first."""
+def compact_strides(shape: Shape, operands: Sequence[Shape]) -> Shape:
+    """Return the strides of a dense result with its axes in the order in memory of operands with these strides.
+
+    A stride of 0 is that of an axis which an operand does not have.
+    """
     strides = [1] * len(shape)
     expected = 1
-    for axis in order:
+    for axis in _order_in_memory(shape, operands):
         strides[axis] = expected
         expected *= max(shape[axis], 1)
     return tuple(strides)
 
 
-def _order_in_memory(shape: Shape, types: Sequence[Type]) -> list[int]:
+def _order_in_memory(shape: Shape, strides: Sequence[Shape]) -> list[int]:
     """Return the axes of a result, innermost first: as PyTorch, by the first operand that tells two axes apart."""
-    strides = [_broadcast_strides(shape, t) for t in types]
     order = list(range(len(shape)))[::-1]
     for place in range(1, len(order)):
         at = place

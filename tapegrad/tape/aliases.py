@@ -92,6 +92,9 @@ def regenerate(view: Any) -> None:
         _share_buffer(view._alias_of, view)
     if view._is_leaf_view:
         make_leaf(view)
+    elif view._made_without_grad and base.requires_grad and base is view._base:
+        make_leaf(view)
+        view._takes_no_gradient = True
 
 
 def as_it_is(view: Any) -> Any:
@@ -114,9 +117,8 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
         base = tensor._base
         if result._node.type.requires_grad:
             checks.check_view(tensor, "is being modified inplace")
-        result = _with_part(base, result, *_way_from(base, tensor))
     if base is root:
-        _write(root, result, tensor)
+        _write(root, _with_part(root, result, tensor._chain, tensor._chain_numbers), tensor)
     else:
         _write_detached(root, base, result, tensor)
     return tensor
@@ -134,13 +136,14 @@ def _with_part(base: Any, part: Any, chain: tuple[Link, ...], numbers: tuple[Any
     return record(update, (base, part, *numbers), (chain,), COPY_SLICES)
 
 
-def _write_detached(root: Any, base: Any, result: Any, written: Any) -> None:
-    """Give a detached tensor a new value, by way of `written`: its root has the data of it, and none of its history."""
-    result = _with_old_history(base, result)
-    has_history = result.requires_grad
+def _write_detached(root: Any, base: Any, part: Any, written: Any) -> None:
+    """Write to a detached tensor, by way of `written` (it, or a view of it): the root gets the data, and no history."""
+    has_history = part.requires_grad or (base.requires_grad and not base.is_leaf)
+    if has_history:
+        result = _with_old_history(base, _with_part(base, part, *_way_from(base, written)))
     with GradMode(False):
-        data = record(detach, (result,)) if has_history else result
-        _write(root, _with_part(root, data, base._chain, base._chain_numbers), written, base)
+        data = record(detach, (part,)) if part.requires_grad else part
+        _write(root, _with_part(root, data, written._chain, written._chain_numbers), written, base if has_history else None)
     if has_history:
         take_place(base, result)
         base._is_stale = False

@@ -22,7 +22,7 @@ def live_views(root: Any) -> list[Any]:
     """Return the views of a root that are still alive."""
     if root._views is None:
         return []
-    return [view for view in [reference() for reference in root._views] if view is not None]
+    return [view for view in [reference() for reference in root._views] if view is not None and view._alias_of is root]
 
 
 def own_buffer(root: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
-from .buffers import is_concrete
 from .record import Failure
 from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
@@ -109,6 +108,8 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
             value = np.asarray(value)
         if segment.shared and tensor._alias_of is None and _overlaps(value, segment.shared):
             value = value.copy()
+        if tensor._segment is not segment or tensor._node.slot != slot:
+            continue  # another thread has written to it meanwhile
         tensor._array = value
         type_ = tensor._node.type
         tensor._node = type_
@@ -119,9 +120,10 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
         else:
             tensor._home = None
     for tensor in segment.imports:
-        if tensor._segment is segment and is_concrete(tensor):
+        node = tensor._node
+        if tensor._segment is segment and node.__class__ is Node and node.primitive is IMPORT:
             tensor._segment = None
-            tensor._node = tensor._node.type
+            tensor._node = node.type
     segment.imports = []
     if plan.with_history:
         segment.trace = trace

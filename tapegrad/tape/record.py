@@ -159,18 +159,20 @@ def enter(tensor: Any) -> Any:
     if tensor._is_stale:
         tensor._regenerate()
         return tensor._node if tensor._segment is state.segment else enter(tensor)
-    try:
-        array = tensor._array
-    except AttributeError:
-        _wait_for(tensor)
-        array = tensor._array
-    if array.__class__ is Failure:
-        value_of(tensor)
-    type_ = tensor._node.type
-    if type_.is_number and not isinstance(array, (bool, int, float, complex)):
-        array = array.item()  # on the tape it is what it stands for: a Python number, of Python's precision
-    key = (IMPORT, type_)
     while True:
+        was = tensor._segment
+        try:
+            value = tensor._array
+        except AttributeError:
+            _wait_for(tensor)
+            continue
+        if value.__class__ is Failure:
+            value_of(tensor)
+        type_ = tensor._node.type
+        array = value
+        if type_.is_number and not isinstance(value, (bool, int, float, complex)):
+            array = value.item()  # on the tape it is what it stands for: a Python number, of Python's precision
+        key = (IMPORT, type_)
         segment = state.segment
         if segment.node is SEALED:
             segment = open_segment()
@@ -183,7 +185,10 @@ def enter(tensor: Any) -> Any:
                 continue
             node.next = child if segment.recognises else None
         segment.imports.append(tensor)
-        if segment.node is not node:
+        try:
+            if segment.node is not node or tensor._segment is not was or tensor._array is not value:
+                continue
+        except AttributeError:  # another thread has written to the tensor
             continue
         segment.node = tensor._node = child
         tensor._segment = segment
@@ -228,6 +233,11 @@ def settle(tensor: Any) -> None:
     segment = tensor._segment
     if segment is None or segment.node is not SEALED:
         return
+    from .materialise import materialise
+
+    materialise(segment)  # which another thread may be doing just now
+    if tensor._segment is not segment:
+        return
     node = tensor._node
     if not is_concrete(tensor):
         if node.slot not in segment.residuals:
@@ -246,9 +256,14 @@ def read(tensor: Any) -> Any:
         if checks.is_cut_off(tensor):
             return read(tensor._as_it_is())
         tensor._regenerate()
-    if not is_concrete(tensor):
-        _wait_for(tensor)
-    return value_of(tensor)
+    while True:
+        if not is_concrete(tensor):
+            _wait_for(tensor)
+        try:
+            array = tensor._array
+        except AttributeError:  # another thread has written to the tensor
+            continue
+        return value_of(tensor) if array.__class__ is Failure else array
 
 
 def here() -> tuple[int, int]:

@@ -68,7 +68,7 @@ def tape_table(
     - *slot*: the number of the value. The table counts the values it shows, from v0 on.
     - *operation*: the primitive and its static parameters. A *leaf* is a tensor that the gradient goes to, a
       *constant* one that was there before.
-    - *operands*: the slots it reads, and Python numbers.
+    - *operands*: the slots it reads, and Python numbers (of one that is no longer known, its kind).
     - *shape*: with the dtype, where that is not the default one.
     - *value*: if it has few elements, these; else the smallest and the largest. Values that are pending are computed for the
       table alone. Of what has been materialised, the tape has only what it kept, and what follows from that; "-"

@@ -94,7 +94,7 @@ class Operator:
         requires_grad = bool(self.entry.supports_autograd) and (wanted.is_floating_point or wanted.is_complex)
         _seed()
         make = self.entry.reference_inputs if reference else self.entry.sample_inputs
-        found = list(make("cpu", wanted, requires_grad=requires_grad))
+        found = list(make("cpu", wanted, requires_grad=requires_grad, set_seed=False))
         if limit is None or len(found) <= limit:
             return found
         return [found[place * len(found) // limit] for place in range(limit)]
@@ -102,13 +102,13 @@ class Operator:
     def errors(self) -> Iterator[Any]:
         """Return samples for which the operation raises, each with the error's class and a pattern of its text."""
         _seed()
-        return iter(self.entry.error_inputs("cpu")) if self.entry.error_inputs_func is not None else iter(())
+        return iter(self.entry.error_inputs("cpu", set_seed=False)) if self.entry.error_inputs_func is not None else iter(())
 
 
 def _seed() -> None:
     random.seed(0)
     np.random.seed(0)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
 
 
 @cache

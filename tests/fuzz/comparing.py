@@ -74,7 +74,8 @@ def compare_with_torch(torch: Any, program: list[str], tolerance: float, name: s
         with mode(name):
             ours = run(tapegrad, program)
         sweep = first_failed_sweep(theirs.failed)
-        found = first_other_error(ours.failed, theirs.failed, 1 << 30 if sweep is None else sweep.line + 1)
+        compared = 1 << 30 if sweep is None else sweep.line + (not sweep.is_refusal)
+        found = first_other_error(ours.failed, theirs.failed, compared)
         if found is not None:
             return f"{name} and PyTorch: {found}"
         if sweep is None:

@@ -17,6 +17,7 @@ import numpy as np
 
 SECOND_TIME = "Trying to backward through the graph a second time"
 FIRST_NAMES = ("t", "np", "values", "c", "__builtins__", "__warningregistry__")
+INTERIOR = "leaf variable has been moved into the graph interior"
 VERSION = "has been modified by an inplace operation"
 
 
@@ -32,9 +33,14 @@ class Failed:
         return f"line {self.line}: {self.kind}: {self.text}"
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether PyTorch gave up where a leaf has become another operation's result, which tapegrad copes with."""
+        return self.text == INTERIOR
+
+    @property
     def is_of_sweep(self) -> bool:
         """Whether a reverse sweep raised because of what was released or modified."""
-        return self.text.startswith(SECOND_TIME) or VERSION in self.text
+        return self.text.startswith(SECOND_TIME) or VERSION in self.text or self.is_refusal
 
 
 class Outcome:

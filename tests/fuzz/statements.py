@@ -46,7 +46,7 @@ METHODS = ("add", "sub", "mul", "maximum", "minimum", "atan2", "hypot", "fmax", 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "prod", "logsumexp")
 WHOLE = (".sum()", ".mean()", ".prod()", ".max()", ".min()", ".amax()", ".std()", ".var()", ".norm()", ".any()", ".all()")
-ALONG = ("softmax", "log_softmax", "cumsum", "cumprod", "argmax", "argmin")
+ALONG = ("softmax", "log_softmax", "cumsum", "argmax", "argmin")
 IN_PLACE_UNARY = ("sin_", "tanh_", "neg_", "zero_", "sigmoid_", "relu_", "abs_", "square_", "cos_")
 IN_PLACE_BINARY = ("add_", "sub_", "mul_", "copy_", "clamp_min_")
 
@@ -315,7 +315,8 @@ def place(writer: Writer) -> str | None:
     if name is None:
         return None
     settle(writer, name)
-    return name if writer.happens(2) else view(writer, name)
+    part = view(writer, name)
+    return name if writer.happens(2) or ".expand(" in part else part
 
 
 def settle(writer: Writer, name: str) -> None:
@@ -381,14 +382,15 @@ def _step(writer: Writer) -> str | None:
 
 
 def write_data(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: not tensor._views)
+    name = writer.tensor(lambda tensor: not tensor._made_without_grad)
     if name is None:
         return None
+    is_alone = not writer.of(name)._views and writer.of(name)._alias_of is None
     return writer.pick(
         (
             f"{name}.data.mul_(c(0.7))",
             f"{name}.detach().mul_(c(0.8))",
-            f"{name}.data = {name}.data * 0.5",
+            f"{name}.data = {name}.data * 0.5" if is_alone else f"{name}.data.neg_()",
             f"{name}.detach()[...] = c(0.2)",
             f"{name}.data.copy_({name}.detach().sin())",
         )
@@ -466,7 +468,7 @@ def change_flags(writer: Writer) -> str | None:
             f"{name}.requires_grad_()",
             f"{name}.requires_grad_(False)",
             f"{name}.retain_grad()",
-            f"{name}.detach_()",
+            f"{name} = {name}.detach_()" if is_leaf(writer.of(name)) is False else f"{name}.requires_grad_()",
             f"{name} = {name}.detach().requires_grad_()",
             f"{name} = {name}.detach().clone().requires_grad_()",
             f"{name}.requires_grad = {writer.happens(2)}",

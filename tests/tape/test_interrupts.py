@@ -138,7 +138,7 @@ def test_program_runs_after_an_interrupt(mode: str, name: str, is_known: bool) -
     if not is_known:
         forget()
     count = points(lambda: program([]))
-    for point in range(0, count, 1 + count // 300):
+    for point in range(0, count, 1 + count // 150):
         if not is_known:
             forget()
         made: list[Any] = []
@@ -170,7 +170,7 @@ def test_values_made_before_an_interrupt_are_right(mode: str) -> None:
     straight(expected)
     wanted = shown(expected)
     count = points(lambda: straight([]))
-    for point in range(0, count, 1 + count // 400):
+    for point in range(0, count, 1 + count // 150):
         made: list[Any] = []
         try:
             points(lambda made=made: straight(made), point)  # type: ignore[misc]
@@ -215,7 +215,7 @@ def test_signals_at_any_time(mode: str) -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for step in range(150):
+        for step in range(100):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 2e-5 * (step + 1))
                 while True:

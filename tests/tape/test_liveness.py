@@ -346,7 +346,7 @@ def test_loop_that_never_reads_is_flat(mode: str) -> None:
     x = tg.ones(1000)
 
     def step() -> None:
-        for _ in range(200):
+        for _ in range(100):
             average.mul_(0.9).add_(x, alpha=0.1)
 
     assert growth(step) < 16 * MEGABYTE  # pending records and their trie nodes, up to the bound

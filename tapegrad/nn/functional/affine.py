@@ -8,7 +8,7 @@ from typing import Any
 from ...functions.declare import c_name, require_tensor, write_out
 from ...primitives.arithmetic import add
 from ...primitives.contraction import matmul, matmul_nt
-from ...primitives.movement import reshape
+from ...primitives.movement import permute, reshape
 from ...tape.record import here, mark_composed, record
 from .composition import show
 

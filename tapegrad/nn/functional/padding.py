@@ -122,10 +122,11 @@ def _check(shape: tuple[int, ...], pairs: list[tuple[int, int]], mode: str) -> N
 def _sources(length: int, low: int, high: int, mode: str) -> Any:
     """Return which element each place of the padded dimension gets."""
     cut = slice(max(-low, 0), length - max(-high, 0))
+    more: Any = {"pad_width": (max(low, 0), max(high, 0)), "mode": mode}
     if mode == "wrap":  # what is cut off does not come back at the other end
-        places = np.pad(np.arange(length)[cut], (max(low, 0), max(high, 0)), mode=mode)
+        places = np.pad(np.arange(length)[cut], **more)
     else:
-        places = np.pad(np.arange(length), (max(low, 0), max(high, 0)), mode=mode)  # type: ignore[call-overload]
+        places = np.pad(np.arange(length), **more)
         places = places[cut.start : len(places) - max(-high, 0)]
     places.flags.writeable = False
     return places

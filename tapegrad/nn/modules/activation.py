@@ -6,8 +6,7 @@ import warnings
 from typing import Any
 
 from ...functions.creation import empty
-from .. import functional as F
-from .. import init
+from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
@@ -41,7 +40,7 @@ class ReLU(_InPlace):
     """Return each element, but zero for the negative ones."""
 
     def forward(self, input: Any) -> Any:
-        return F.relu(input, self.inplace)
+        return functional.relu(input, self.inplace)
 
 
 class LeakyReLU(_InPlace):
@@ -52,7 +51,7 @@ class LeakyReLU(_InPlace):
         self.negative_slope = negative_slope
 
     def forward(self, input: Any) -> Any:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
+        return functional.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
         return self._with_inplace(f"negative_slope={self.negative_slope}")
@@ -75,7 +74,7 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Any) -> Any:
-        return F.prelu(input, self.weight)
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -90,7 +89,7 @@ class RReLU(_InPlace):
         self.upper = upper
 
     def forward(self, input: Any) -> Any:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return self._with_inplace(f"lower={self.lower}, upper={self.upper}")
@@ -105,7 +104,7 @@ class Threshold(_InPlace):
         self.value = value
 
     def forward(self, input: Any) -> Any:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
+        return functional.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
         return self._with_inplace(f"threshold={self.threshold}, value={self.value}")
@@ -132,7 +131,7 @@ class Hardtanh(_InPlace):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Any) -> Any:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
         return self._with_inplace(f"min_val={self.min_val}, max_val={self.max_val}")
@@ -159,7 +158,7 @@ class ELU(_InPlace):
         self.alpha = alpha
 
     def forward(self, input: Any) -> Any:
-        return F.elu(input, self.alpha, self.inplace)
+        return functional.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return self._with_inplace(f"alpha={self.alpha}")
@@ -169,14 +168,14 @@ class CELU(ELU):
     """Return each element, but ``alpha * (exp(x / alpha) - 1)`` for the negative ones."""
 
     def forward(self, input: Any) -> Any:
-        return F.celu(input, self.alpha, self.inplace)
+        return functional.celu(input, self.alpha, self.inplace)
 
 
 class SELU(_InPlace):
     """Return the scaled `ELU` that keeps the mean at zero and the variance at one from layer to layer."""
 
     def forward(self, input: Any) -> Any:
-        return F.selu(input, self.inplace)
+        return functional.selu(input, self.inplace)
 
 
 # Gates
@@ -192,7 +191,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, input: Any) -> Any:
-        return F.gelu(input, self.approximate)
+        return functional.gelu(input, self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -202,21 +201,21 @@ class SiLU(_InPlace):
     """Return each element times its sigmoid."""
 
     def forward(self, input: Any) -> Any:
-        return F.silu(input, self.inplace)
+        return functional.silu(input, self.inplace)
 
 
 class Mish(_InPlace):
     """Return each element times the tanh of its softplus."""
 
     def forward(self, input: Any) -> Any:
-        return F.mish(input, self.inplace)
+        return functional.mish(input, self.inplace)
 
 
 class Hardswish(_InPlace):
     """Return each element times its `Hardsigmoid`."""
 
     def forward(self, input: Any) -> Any:
-        return F.hardswish(input, self.inplace)
+        return functional.hardswish(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
@@ -232,7 +231,7 @@ class GLU(Module):
         self.dim = dim
 
     def forward(self, input: Any) -> Any:
-        return F.glu(input, self.dim)
+        return functional.glu(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -245,42 +244,42 @@ class Sigmoid(Module):
     """Return ``1 / (1 + exp(-x))`` of each element."""
 
     def forward(self, input: Any) -> Any:
-        return F.sigmoid(input)
+        return functional.sigmoid(input)
 
 
 class Tanh(Module):
     """Return the hyperbolic tangent of each element."""
 
     def forward(self, input: Any) -> Any:
-        return F.tanh(input)
+        return functional.tanh(input)
 
 
 class Softsign(Module):
     """Return ``x / (1 + |x|)`` of each element."""
 
     def forward(self, input: Any) -> Any:
-        return F.softsign(input)
+        return functional.softsign(input)
 
 
 class Tanhshrink(Module):
     """Return each element less its hyperbolic tangent."""
 
     def forward(self, input: Any) -> Any:
-        return F.tanhshrink(input)
+        return functional.tanhshrink(input)
 
 
 class LogSigmoid(Module):
     """Return the logarithm of the sigmoid of each element."""
 
     def forward(self, input: Any) -> Any:
-        return F.logsigmoid(input)
+        return functional.logsigmoid(input)
 
 
 class Hardsigmoid(_InPlace):
     """Return ``(x + 3) / 6`` of each element, limited to the interval from 0 to 1."""
 
     def forward(self, input: Any) -> Any:
-        return F.hardsigmoid(input, self.inplace)
+        return functional.hardsigmoid(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
@@ -297,7 +296,7 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Any) -> Any:
-        return F.softplus(input, self.beta, self.threshold)
+        return functional.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -313,7 +312,7 @@ class Hardshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Any) -> Any:
-        return F.hardshrink(input, self.lambd)
+        return functional.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -323,7 +322,7 @@ class Softshrink(Hardshrink):
     """Return each element moved towards zero by `lambd`, but not past it."""
 
     def forward(self, input: Any) -> Any:
-        return F.softshrink(input, self.lambd)
+        return functional.softshrink(input, self.lambd)
 
 
 # Softmax
@@ -348,7 +347,7 @@ class Softmax(_Softmax):
     """Return the exponentials of the elements, divided by their sum along `dim`."""
 
     def forward(self, input: Any) -> Any:
-        return F.softmax(input, self.dim, _stacklevel=5)
+        return functional.softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -358,7 +357,7 @@ class Softmin(_Softmax):
     """Return `Softmax` of the negated elements."""
 
     def forward(self, input: Any) -> Any:
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return functional.softmin(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -368,7 +367,7 @@ class LogSoftmax(_Softmax):
     """Return the logarithm of `Softmax`, computed without overflow."""
 
     def forward(self, input: Any) -> Any:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+        return functional.log_softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -380,4 +379,4 @@ class Softmax2d(Module):
     def forward(self, input: Any) -> Any:
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
+        return functional.softmax(input, -3, _stacklevel=5)

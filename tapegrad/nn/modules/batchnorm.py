@@ -6,8 +6,7 @@ from typing import Any
 
 from ... import dtypes
 from ...functions.creation import empty, ones, zeros
-from .. import functional as F
-from .. import init
+from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
@@ -90,7 +89,7 @@ class _BatchNorm(_NormBase):
                 momentum = 1.0 / self.num_batches_tracked  # the running values are plain means
         uses_batch = self.training or (self.running_mean is None and self.running_var is None)
         passes_running = not self.training or self.track_running_stats
-        return F.batch_norm(
+        return functional.batch_norm(
             input,
             self.running_mean if passes_running else None,
             self.running_var if passes_running else None,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...functions.creation import empty
-from .. import functional as F
-from .. import init
+from .. import functional, init
 from ..parameter import Parameter
 from .arguments import pair, single, triple
 from .module import Module
@@ -87,7 +86,7 @@ class _ConvNd(Module):
         """Return the input with the padding that is not of zeros, and the padding that is left for the convolution."""
         if self.padding_mode == "zeros":
             return input, self.padding
-        return F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
+        return functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), 0
 
 
 def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
@@ -140,7 +139,7 @@ class Conv1d(_ConvNd):
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         input, padding = self._padded(input)
-        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return functional.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
@@ -187,7 +186,7 @@ class Conv2d(_ConvNd):
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         input, padding = self._padded(input)
-        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return functional.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
@@ -216,7 +215,7 @@ class Conv3d(_ConvNd):
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         input, padding = self._padded(input)
-        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return functional.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
@@ -242,9 +241,9 @@ class _ConvTransposeNd(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         kernel_size, stride, padding, output_padding, dilation = sizes
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias, padding_mode, device, dtype
-        )
+        windows = (kernel_size, stride, padding, dilation)
+        rest: tuple[Any, ...] = (True, output_padding, groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, *windows, *rest)
 
     def _output_padding(self, input: Any, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """Return by how much longer than its least size the result is: as set, or such that it has the size asked for."""
@@ -298,7 +297,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose1d(
+        return functional.conv_transpose1d(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
@@ -341,7 +340,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose2d(
+        return functional.conv_transpose2d(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
@@ -369,6 +368,6 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose3d(
+        return functional.conv_transpose3d(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .module import Module
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
@@ -22,7 +22,7 @@ class PairwiseDistance(Module):
         self.keepdim = keepdim
 
     def forward(self, x1: Any, x2: Any) -> Any:
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+        return functional.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class CosineSimilarity(Module):
@@ -36,4 +36,4 @@ class CosineSimilarity(Module):
         self.eps = eps
 
     def forward(self, x1: Any, x2: Any) -> Any:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+        return functional.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .module import Module
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
@@ -28,39 +28,39 @@ class Dropout(_Dropout):
     """In training, set each element to zero with probability `p`, and divide the others by ``1 - p``."""
 
     def forward(self, input: Any) -> Any:
-        return F.dropout(input, self.p, self.training, self.inplace)
+        return functional.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_Dropout):
     """In training, set each channel of (N, C, length) to zero with probability `p`."""
 
     def forward(self, input: Any) -> Any:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
+        return functional.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_Dropout):
     """In training, set each channel of (N, C, height, width) to zero with probability `p`."""
 
     def forward(self, input: Any) -> Any:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
+        return functional.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_Dropout):
     """In training, set each channel of (N, C, depth, height, width) to zero with probability `p`."""
 
     def forward(self, input: Any) -> Any:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
+        return functional.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropout):
     """In training, set each element with probability `p` to what SELU tends to; mean 0 and variance 1 stay."""
 
     def forward(self, input: Any) -> Any:
-        return F.alpha_dropout(input, self.p, self.training)
+        return functional.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_Dropout):
     """Do what `AlphaDropout` does with whole channels."""
 
     def forward(self, input: Any) -> Any:
-        return F.feature_alpha_dropout(input, self.p, self.training)
+        return functional.feature_alpha_dropout(input, self.p, self.training)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .module import Module
 
 __all__ = ["Fold", "Unfold"]
@@ -23,7 +23,7 @@ class Unfold(Module):
         self.stride = stride
 
     def forward(self, input: Any) -> Any:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         return (
@@ -41,7 +41,7 @@ class Fold(Unfold):
         self.output_size = output_size
 
     def forward(self, input: Any) -> Any:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        return functional.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}, {super().extra_repr()}"

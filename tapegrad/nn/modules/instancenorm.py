@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .batchnorm import _NormBase
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
@@ -55,7 +55,7 @@ class _InstanceNorm(_NormBase):
     def _normalise(self, input: Any) -> Any:
         uses_own = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
-        return F.instance_norm(
+        return functional.instance_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, uses_own, momentum, self.eps
         )
 

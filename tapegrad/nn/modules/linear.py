@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from ...functions.creation import empty
-from .. import functional as F
-from .. import init
+from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
@@ -57,7 +56,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Any) -> Any:
-        return F.linear(input, self.weight, self.bias)
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
@@ -95,7 +94,7 @@ class Bilinear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Any, input2: Any) -> Any:
-        return F.bilinear(input1, input2, self.weight, self.bias)
+        return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

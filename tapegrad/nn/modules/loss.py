@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from ..functional.reduction import chosen
 from .distance import PairwiseDistance
 from .module import Module
@@ -72,7 +72,7 @@ class CrossEntropyLoss(_WeightedLoss):
         self.label_smoothing = label_smoothing
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.cross_entropy(
+        return functional.cross_entropy(
             input, target, self.weight, None, self.ignore_index, None, self.reduction, self.label_smoothing
         )
 
@@ -94,14 +94,14 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.nll_loss(input, target, self.weight, None, self.ignore_index, None, self.reduction)
+        return functional.nll_loss(input, target, self.weight, None, self.ignore_index, None, self.reduction)
 
 
 class BCELoss(_WeightedLoss):
     """Return minus the logarithm of the probability that the input, the probability of yes, gives to the target."""
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+        return functional.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -123,7 +123,7 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.binary_cross_entropy_with_logits(
+        return functional.binary_cross_entropy_with_logits(
             input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
         )
 
@@ -145,7 +145,7 @@ class KLDivLoss(_Loss):
         self.log_target = log_target
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+        return functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 # Of regressions
@@ -160,14 +160,14 @@ class MSELoss(_Loss):
     """
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.mse_loss(input, target, reduction=self.reduction)
+        return functional.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
     """Return the absolute differences."""
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.l1_loss(input, target, reduction=self.reduction)
+        return functional.l1_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
@@ -184,7 +184,7 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+        return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
 class HuberLoss(_Loss):
@@ -199,7 +199,7 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.huber_loss(input, target, self.reduction, self.delta)
+        return functional.huber_loss(input, target, self.reduction, self.delta)
 
 
 class PoissonNLLLoss(_Loss):
@@ -222,7 +222,7 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Any, target: Any) -> Any:
-        return F.poisson_nll_loss(
+        return functional.poisson_nll_loss(
             log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
         )
 
@@ -238,7 +238,7 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Any, target: Any, var: Any) -> Any:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+        return functional.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
 # Of comparisons
@@ -262,14 +262,14 @@ class MarginRankingLoss(_MarginLoss):
     """Return by how much the first input fails to be above the second (target 1) or below it (target -1) by `margin`."""
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
-        return F.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
+        return functional.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_MarginLoss):
     """Return one less the cosine where the target is 1, by how much it is above `margin` where it is -1."""
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
-        return F.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
+        return functional.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_MarginLoss):
@@ -285,7 +285,7 @@ class HingeEmbeddingLoss(_MarginLoss):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
+        return functional.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
@@ -312,7 +312,7 @@ class TripletMarginLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
-        return F.triplet_margin_loss(
+        return functional.triplet_margin_loss(
             anchor, positive, negative, self.margin, self.p, self.eps, self.swap, reduction=self.reduction
         )
 
@@ -338,7 +338,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
-        return F.triplet_margin_with_distance_loss(
+        return functional.triplet_margin_with_distance_loss(
             anchor,
             positive,
             negative,
@@ -356,7 +356,7 @@ class SoftMarginLoss(_Loss):
     """Return ``log(1 + exp(-target * input))``; the target is 1 or -1."""
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
+        return functional.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
@@ -382,18 +382,18 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
+        return functional.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
 
 
 class MultiLabelMarginLoss(_Loss):
     """Return by how much each target class fails to be ahead of each class that is none by 1."""
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+        return functional.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Return the mean over the classes of what `BCEWithLogitsLoss` is for each."""
 
     def forward(self, input: Any, target: Any) -> Any:
-        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+        return functional.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)

@@ -12,8 +12,8 @@ from ...autograd.grad_mode import no_grad
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import hooks
-from .hooks import Hook, RemovableHandle
 from .arguments import conversion_from
+from .hooks import Hook, RemovableHandle
 from .naming import check_name, indented, typename
 from .state import State
 

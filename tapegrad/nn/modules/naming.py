@@ -10,7 +10,7 @@ from ...tensor import Tensor
 def typename(value: Any) -> str:
     """Return a class's name as PyTorch's errors show it: ``torch.FloatTensor``, ``int``, ``package.Class``."""
     if isinstance(value, Tensor):
-        name: str = value.type()  # type: ignore[attr-defined]
+        name: str = value.type()
         return name
     kind = value if isinstance(value, type) else type(value)
     module = kind.__module__

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...functions.creation import empty
-from .. import functional as F
-from .. import init
+from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
@@ -68,7 +67,7 @@ class LayerNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -98,7 +97,7 @@ class RMSNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, x: Any) -> Any:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -141,7 +140,7 @@ class GroupNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
@@ -160,7 +159,7 @@ class LocalResponseNorm(Module):
         self.k = k
 
     def forward(self, input: Any) -> Any:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .module import Module
 
 __all__ = [
@@ -26,7 +26,7 @@ class _Pad(Module):
         self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self._ndim)
 
     def forward(self, input: Any) -> Any:
-        return F.pad(input, self.padding, self._mode)
+        return functional.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -40,7 +40,7 @@ class _ConstantPad(_Pad):
         self.value = value
 
     def forward(self, input: Any) -> Any:
-        return F.pad(input, self.padding, "constant", self.value)
+        return functional.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"

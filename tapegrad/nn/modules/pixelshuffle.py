@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .module import Module
 
 __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle"]
@@ -20,7 +20,7 @@ class PixelShuffle(Module):
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Any) -> Any:
-        return F.pixel_shuffle(input, self.upscale_factor)
+        return functional.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
         return f"upscale_factor={self.upscale_factor}"
@@ -36,7 +36,7 @@ class PixelUnshuffle(Module):
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Any) -> Any:
-        return F.pixel_unshuffle(input, self.downscale_factor)
+        return functional.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
         return f"downscale_factor={self.downscale_factor}"
@@ -52,7 +52,7 @@ class ChannelShuffle(Module):
         self.groups = groups
 
     def forward(self, input: Any) -> Any:
-        return F.channel_shuffle(input, self.groups)
+        return functional.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
         return f"groups={self.groups}"

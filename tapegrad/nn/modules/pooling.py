@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .arguments import pair, single, triple
 from .module import Module
 
@@ -53,7 +53,7 @@ class MaxPool1d(_MaxPool):
     """Return the largest element of each window over the last dimension; see `MaxPool2d`."""
 
     def forward(self, input: Any) -> Any:
-        return F.max_pool1d(input, *self._arguments())
+        return functional.max_pool1d(input, *self._arguments())
 
 
 class MaxPool2d(_MaxPool):
@@ -73,14 +73,14 @@ class MaxPool2d(_MaxPool):
     """
 
     def forward(self, input: Any) -> Any:
-        return F.max_pool2d(input, *self._arguments())
+        return functional.max_pool2d(input, *self._arguments())
 
 
 class MaxPool3d(_MaxPool):
     """Return the largest element of each window over the last three dimensions; see `MaxPool2d`."""
 
     def forward(self, input: Any) -> Any:
-        return F.max_pool3d(input, *self._arguments())
+        return functional.max_pool3d(input, *self._arguments())
 
 
 # The way back
@@ -104,7 +104,7 @@ class MaxUnpool1d(_MaxUnpool):
         super().__init__(single(kernel_size), single(kernel_size if stride is None else stride), single(padding))
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return functional.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool2d(_MaxUnpool):
@@ -114,7 +114,7 @@ class MaxUnpool2d(_MaxUnpool):
         super().__init__(pair(kernel_size), pair(kernel_size if stride is None else stride), pair(padding))
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return functional.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool3d(_MaxUnpool):
@@ -124,7 +124,7 @@ class MaxUnpool3d(_MaxUnpool):
         super().__init__(triple(kernel_size), triple(kernel_size if stride is None else stride), triple(padding))
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return functional.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 # The mean
@@ -163,7 +163,7 @@ class AvgPool1d(_AvgPool):
         super().__init__(single(kernel_size), stride, single(padding), ceil_mode, count_include_pad)
 
     def forward(self, input: Any) -> Any:
-        return F.avg_pool1d(input, *self._arguments())
+        return functional.avg_pool1d(input, *self._arguments())
 
 
 class AvgPool2d(_AvgPool):
@@ -191,14 +191,14 @@ class AvgPool2d(_AvgPool):
         self.divisor_override = divisor_override
 
     def forward(self, input: Any) -> Any:
-        return F.avg_pool2d(input, *self._arguments(), self.divisor_override)
+        return functional.avg_pool2d(input, *self._arguments(), self.divisor_override)
 
 
 class AvgPool3d(AvgPool2d):
     """Return the mean of each window over the last three dimensions; see `AvgPool2d`."""
 
     def forward(self, input: Any) -> Any:
-        return F.avg_pool3d(input, *self._arguments(), self.divisor_override)
+        return functional.avg_pool3d(input, *self._arguments(), self.divisor_override)
 
 
 # The power mean
@@ -225,21 +225,21 @@ class LPPool1d(_LPPool):
     """Return the norm of order `norm_type` of each window over the last dimension."""
 
     def forward(self, input: Any) -> Any:
-        return F.lp_pool1d(input, *self._arguments())
+        return functional.lp_pool1d(input, *self._arguments())
 
 
 class LPPool2d(_LPPool):
     """Return the norm of order `norm_type` of each window over the last two dimensions."""
 
     def forward(self, input: Any) -> Any:
-        return F.lp_pool2d(input, *self._arguments())
+        return functional.lp_pool2d(input, *self._arguments())
 
 
 class LPPool3d(_LPPool):
     """Return the norm of order `norm_type` of each window over the last three dimensions."""
 
     def forward(self, input: Any) -> Any:
-        return F.lp_pool3d(input, *self._arguments())
+        return functional.lp_pool3d(input, *self._arguments())
 
 
 # Windows by their number
@@ -268,28 +268,28 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Return the largest elements of `output_size` windows that cover the last dimension."""
 
     def forward(self, input: Any) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+        return functional.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Return the largest elements of windows that cover the last two dimensions, as many along each as `output_size` says."""
 
     def forward(self, input: Any) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+        return functional.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Return the largest elements of windows that cover the last three dimensions."""
 
     def forward(self, input: Any) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+        return functional.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
     """Return the means of `output_size` windows that cover the last dimension."""
 
     def forward(self, input: Any) -> Any:
-        return F.adaptive_avg_pool1d(input, self.output_size)
+        return functional.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
@@ -301,11 +301,11 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     """
 
     def forward(self, input: Any) -> Any:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+        return functional.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
     """Return the means of windows that cover the last three dimensions."""
 
     def forward(self, input: Any) -> Any:
-        return F.adaptive_avg_pool3d(input, self.output_size)
+        return functional.adaptive_avg_pool3d(input, self.output_size)

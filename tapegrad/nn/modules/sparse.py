@@ -6,8 +6,7 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...functions.creation import empty
-from .. import functional as F
-from .. import init
+from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
@@ -80,7 +79,7 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Any) -> Any:
-        return F.embedding(
+        return functional.embedding(
             input,
             self.weight,
             self.padding_idx,

@@ -192,7 +192,9 @@ class State:
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
-            unexpected_keys += [key for key in state_dict if key.startswith(prefix) and key != extra and self._is_unknown(key[len(prefix) :], own)]
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra and self._is_unknown(key[len(prefix) :], own):
+                    unexpected_keys.append(key)
 
     def _is_unknown(self, key: str, own: dict[str, Any]) -> bool:
         name, _, rest = key.partition(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import functional as F
+from .. import functional
 from .module import Module
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
@@ -35,7 +35,7 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Any) -> Any:
-        return F.interpolate(
+        return functional.interpolate(
             input,
             self.size,
             self.scale_factor,

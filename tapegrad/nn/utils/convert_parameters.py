@@ -29,5 +29,5 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     start = 0
     for parameter in parameters:
         count = parameter.numel()
-        parameter.data = vec[start : start + count].view_as(parameter).data  # type: ignore[attr-defined]
+        parameter.data = vec[start : start + count].view_as(parameter).data
         start += count

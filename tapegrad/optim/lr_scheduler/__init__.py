@@ -1,20 +1,37 @@
-"""Schedules: how learning rates change from epoch to epoch."""
+"""Schedules of learning rates."""
 
-from .cosine import CosineAnnealingLR
-from .exponential import ExponentialLR
-from .function import LambdaLR
-from .linear import LinearLR
+from .base import LRScheduler
+from .combined import ChainedScheduler, SequentialLR
+from .cycles import CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler
-from .stairs import MultiStepLR, StepLR
+from .simple import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
 
 __all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
     "ReduceLROnPlateau",
+    "SequentialLR",
     "StepLR",
 ]

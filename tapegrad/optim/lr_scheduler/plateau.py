@@ -1,44 +1,34 @@
-"""A schedule that falls when there is no progress."""
+"""A schedule by what has been reached."""
 
 from __future__ import annotations
 
-from math import inf
+import math
+import warnings
 from typing import Any
 
-from ..optimizer import Optimizer
-from .scheduler import LRScheduler, check_optimizer, set_rate, warn_of_epoch
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
 __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rates by `factor` when a metric, such as the loss, has stopped improving.
+    """The rate times `factor` whenever a metric has not become better for `patience` steps.
 
     Args:
-        optimizer: the optimiser.
-        mode: whether a better metric is lower ("min") or higher ("max").
-        factor: the factor, less than 1.
-        patience: how many epochs without improvement are allowed.
-        threshold: what counts as an improvement: relative ("rel") or absolute ("abs"), by `threshold_mode`.
-        threshold_mode: see there.
-        cooldown: how many epochs after a reduction are not counted.
-        min_lr: where to stop, for all groups or for each.
-        eps: a reduction by no more than this is not made.
-
-    >>> import tapegrad
-    >>> optimizer = tapegrad.optim.SGD([tapegrad.ones(2, requires_grad=True)], lr=1.0)
-    >>> schedule = ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
-    >>> for loss in (3.0, 2.0, 2.0, 2.0):
-    ...     schedule.step(loss)
-    >>> schedule.get_last_lr()
-    [0.5]
+        optimizer: whose learning rates to set.
+        mode: whether a smaller ("min") or a larger ("max") metric is better.
+        factor: what the rate is multiplied by.
+        patience: how many steps without anything better are all right.
+        threshold: by how much better the metric has to be to count.
+        threshold_mode: whether that is a share ("rel") or a difference ("abs").
+        cooldown: how many steps after a change do not count.
+        min_lr: the least rate; one for all groups, or a list.
+        eps: changes smaller than this are not made.
     """
-
-    min_lrs: list[Any]
 
     def __init__(
         self,
-        optimizer: Optimizer,
+        optimizer: Any,
         mode: str = "min",
         factor: float = 0.1,
         patience: int = 10,
@@ -50,57 +40,65 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        self.factor = factor
         check_optimizer(optimizer)
+        self.factor = factor
         self.optimizer = optimizer
-        count = len(optimizer.param_groups)
-        self.default_min_lr: Any = None
-        if not isinstance(min_lr, (list, tuple)):
-            self.default_min_lr = min_lr
-            self.min_lrs = [min_lr] * count
-        elif len(min_lr) != count:
-            raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
-        else:
+        groups = len(optimizer.param_groups)
+        if isinstance(min_lr, (list, tuple)):
+            if len(min_lr) != groups:
+                raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
+            self.default_min_lr: float | None = None
             self.min_lrs = list(min_lr)
+        else:
+            self.default_min_lr = min_lr
+            self.min_lrs = [min_lr] * groups
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = self._present_rates()
-        self._set_comparison(mode, threshold, threshold_mode)
+        self._last_lr = values_of(optimizer, "lr")
+        self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
 
-    def _set_comparison(self, mode: str, threshold: float, threshold_mode: str) -> None:
+    def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.mode_worse = inf if mode == "min" else -inf
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
+        self.mode_worse = math.inf if mode == "min" else -math.inf
 
     def _reset(self) -> None:
-        """Forget the metrics so far."""
+        """Forget what has been reached."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
-        self.__dict__.update(state_dict)
-        self._set_comparison(self.mode, self.threshold, self.threshold_mode)
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether steps do not count just now."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, metric: float, best: float) -> bool:
+        sign = 1 if self.mode == "max" else -1
+        if self.threshold_mode == "rel":
+            limit = best * (1.0 + sign * self.threshold)
+        else:
+            limit = best + sign * self.threshold
+        return metric > limit if self.mode == "max" else metric < limit
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Look at the metric of an epoch, and reduce the learning rates if it has been no better for long enough."""
-        current = float(metrics)
+        """Note a metric, and change the learning rates if it is time."""
+        metric = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warn_of_epoch()
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = epoch
-        if self._is_better(current, self.best):
-            self.best = current
+        if self._is_better(metric, self.best):
+            self.best = metric
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
@@ -111,17 +109,7 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce_lr()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = self._present_rates()
-
-    @property
-    def in_cooldown(self) -> bool:
-        """Whether epochs are not counted now, after a reduction."""
-        return self.cooldown_counter > 0
-
-    def _is_better(self, metric: float, best: float) -> bool:
-        if self.mode == "min":
-            return metric < (best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
-        return metric > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
+        self._last_lr = values_of(self.optimizer, "lr")
 
     def _reduce_lr(self) -> None:
         groups = self.optimizer.param_groups
@@ -129,12 +117,17 @@ class ReduceLROnPlateau(LRScheduler):
             if self.default_min_lr is None:
                 raise RuntimeError(
                     f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
-                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please "
-                    "modify the `min_lrs` field to match the length of the `optimizer` param groups."
+                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please modify "
+                    "the `min_lrs` field to match the length of the `optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, lowest in zip(groups, self.min_lrs, strict=True):
+        for group, least in zip(groups, self.min_lrs, strict=True):
             old = float(group["lr"])
-            new = max(old * self.factor, lowest)
+            new = max(old * self.factor, least)
             if old - new > self.eps:
-                set_rate(group, new)
+                set_value(group, "lr", new)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take what `state_dict` returned."""
+        self.__dict__.update(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)

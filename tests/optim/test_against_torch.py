@@ -1,0 +1,40 @@
+"""Optimisers give the parameters, and the states, that PyTorch's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad
+from tests.optim import configurations
+
+pytestmark = pytest.mark.peer
+
+# Rounding of 30 steps: PyTorch multiplies and adds in one operation where NumPy rounds in between.
+TOLERANCE = {"float32": 2e-5, "float64": 1e-13, "complex64": 2e-5, "complex128": 1e-13}
+
+
+def assert_same(ours: Any, theirs: Any, tolerance: float) -> None:
+    assert [name for name, _ in ours] == [name for name, _ in theirs]
+    for (name, mine), (_, expected) in zip(ours, theirs, strict=True):
+        assert mine.dtype == expected.dtype and mine.shape == expected.shape, name
+        np.testing.assert_allclose(mine, expected, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", configurations.CASES, ids=configurations.name_of)
+def test_steps_are_those_of_torch(torch: Any, case: Any, dtype: str) -> None:
+    ours = configurations.values(configurations.run(tapegrad, *case, dtype))
+    theirs = configurations.values(configurations.run(torch, *case, dtype))
+    assert_same(ours, theirs, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", configurations.OPTIONS)
+def test_complex_parameters(torch: Any, name: str, dtype: str) -> None:
+    options = configurations.OPTIONS[name][-1]
+    ours = configurations.values(configurations.run(tapegrad, name, options, dtype))
+    theirs = configurations.values(configurations.run(torch, name, options, dtype))
+    assert_same(ours, theirs, TOLERANCE[dtype])

@@ -1,0 +1,150 @@
+"""Errors that need data: they are raised when a value that depends on them is read, and the program goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tapegrad as tg
+
+
+def singular(x: Any) -> Any:
+    """Return a value that cannot be computed."""
+    return tg.linalg.inv(x * 0)
+
+
+@pytest.fixture
+def x() -> Any:
+    return tg.ones(2, 2, requires_grad=True)
+
+
+def test_error_is_raised_when_the_value_is_read(mode: str, x: Any) -> None:
+    with pytest.raises(RuntimeError, match="singular"):
+        singular(x).tolist()
+
+
+def test_error_of_a_value_that_nobody_reads_is_not_raised(mode: str, x: Any) -> None:
+    singular(x)
+    assert (x + 1).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_error_is_raised_again(mode: str, x: Any) -> None:
+    value = singular(x.detach())
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="singular"):
+            value.tolist()
+    for read in (value.numpy, lambda: value.sum().item(), lambda: repr(value), lambda: bool(value[0, 0])):
+        with pytest.raises(RuntimeError, match="singular"):
+            read()
+
+
+def test_errors_are_not_one_object(mode: str, x: Any) -> None:
+    value = singular(x)
+    raised = []
+    for _ in range(2):
+        with pytest.raises(RuntimeError) as caught:
+            value.tolist()
+        raised.append(caught.value)
+    assert raised[0] is not raised[1] and str(raised[0]) == str(raised[1]) and type(raised[0]) is type(raised[1])
+
+
+def test_error_spoils_only_what_depends_on_it(mode: str, x: Any) -> None:
+    before = x.exp()
+    wrong = singular(x)
+    after = x * 3
+    try:
+        both = after + wrong
+    except RuntimeError:  # the value is there already in eager mode
+        assert mode == "eager"
+    else:
+        with pytest.raises(RuntimeError, match="singular"):
+            both.tolist()
+    assert after.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    (before.sum() + after.sum()).backward()
+    assert x.grad is not None and x.grad[0, 0].item() == pytest.approx(2.718281828 + 3)
+
+
+def test_program_goes_on_after_an_error(mode: str, x: Any) -> None:
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="singular"):
+            singular(x).sum().item()
+        loss = (x * x).sum()
+        loss.backward()
+        assert loss.item() == 4.0
+    assert x.grad is not None and x.grad.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+
+
+def test_backward_through_an_error(mode: str, x: Any) -> None:
+    other = tg.ones(2, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="singular"):
+        loss = (singular(x) * other).sum()
+        loss.backward()
+        assert x.grad is not None
+        x.grad.tolist()
+    x.grad = other.grad = None
+    (x * other).sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_index_out_of_range(mode: str, x: Any) -> None:
+    index = tg.tensor([0, 5])
+    with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 2"):
+        x[index].tolist()
+    with pytest.raises(IndexError, match="index 2 is out of bounds for dimension 0 with size 2"):
+        x[2]
+    pending = index - 1
+    with pytest.raises(IndexError, match="index 4 is out of bounds"):
+        x[pending].sum().item()
+    assert x[index * 0].shape == (2, 2)
+
+
+def test_error_when_recording_leaves_the_tape_as_it_was(mode: str, x: Any) -> None:
+    y = x * 2
+    for wrong in (lambda: y + tg.ones(3), lambda: y @ tg.ones(3, 3), lambda: y.view(5), lambda: y.sum(7)):
+        with pytest.raises((RuntimeError, IndexError)):
+            wrong()
+        y = y + 1
+    assert y.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_error_in_place_leaves_the_tensor_as_it_was(mode: str, x: Any) -> None:
+    y = x * 2
+    for wrong in (lambda: y.add_(tg.ones(3)), lambda: y.copy_(tg.ones(3, 3)), lambda: y.mul_(1j), lambda: y[0].add_(tg.ones(2, 2))):
+        with pytest.raises(RuntimeError):
+            wrong()
+        assert y._version == 0
+    assert y.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert type(y.grad_fn).__name__ == "MulBackward0"
+
+
+def test_value_written_in_place_by_an_error_is_spoiled(mode: str, x: Any) -> None:
+    y = tg.ones(2, 2)
+    row = y[0]
+    with pytest.raises(RuntimeError, match="singular"):
+        y.copy_(singular(x.detach()))
+        y.tolist()
+    if mode != "eager":
+        with pytest.raises(RuntimeError, match="singular"):
+            row.tolist()
+        y = y.detach()
+    z = tg.ones(2, 2)
+    z.zero_()
+    assert z.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_spoiled_tensor_can_be_overwritten(mode: str, x: Any) -> None:
+    y = singular(x.detach())
+    y.zero_()
+    assert y.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_errors_of_integer_arithmetic(mode: str) -> None:
+    a = tg.tensor([1, 2])
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        (a // (a - 1)).tolist()
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        (a % 0).tolist()
+    assert (a + a).tolist() == [2, 4]
