@@ -32,7 +32,7 @@ def seconds(work: Work, repeats: int) -> float:
 def compare(title: str, contenders: dict[str, tuple[Work, int]], rounds: int) -> dict[str, float]:
     """Print the median time of each contender, and the median over rounds of its ratio to the last one."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
-    for name, (work, repeats) in contenders.items():
+    for work, repeats in contenders.values():
         seconds(work, repeats)  # warm-up
     for _ in range(rounds):
         for name, (work, repeats) in contenders.items():

@@ -16,7 +16,7 @@ from typing import Any as _Any
 
 from . import autograd
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .device import Device as device
+from .device import Device as device  # noqa: N813 - PyTorch's name for it
 from .dtypes import (
     bfloat16,
     bool,  # noqa: A004 - PyTorch's name for it
@@ -53,7 +53,12 @@ from .tape.modes import get_mode, set_mode
 from .tensor import Tensor, is_tensor
 
 if TYPE_CHECKING:
-    from . import linalg, nn, optim, primitives, random, teach
+    from . import linalg as linalg
+    from . import nn as nn
+    from . import optim as optim
+    from . import primitives as primitives
+    from . import random as random
+    from . import teach as teach
     from .functions.arithmetic import *
     from .functions.arranging import *
     from .functions.choosing import *
@@ -86,10 +91,15 @@ if TYPE_CHECKING:
     from .functions.strided import *
     from .functions.view_copies import *
     from .nn.functional import conv1d, conv2d, conv3d, dropout, layer_norm, max_pool1d, max_pool2d, max_pool3d
-    from .number_info import finfo, iinfo
-    from .printing import set_printoptions
-    from .random import Generator, initial_seed, manual_seed, seed
-    from .serialization import load, save
+    from .number_info import finfo as finfo
+    from .number_info import iinfo as iinfo
+    from .printing import set_printoptions as set_printoptions
+    from .random import Generator as Generator
+    from .random import initial_seed as initial_seed
+    from .random import manual_seed as manual_seed
+    from .random import seed as seed
+    from .serialization import load as load
+    from .serialization import save as save
 
 _attach(Tensor)
 

@@ -18,7 +18,7 @@ from .tape.record import record
 from .tape.segment import state
 from .tape.trace import NUMBERS
 
-new_tensor: Callable[[], Any]  # tensor.py puts it here
+new_tensor: Callable[[], Any] = object  # tensor.py puts its own here
 
 
 def primitive_from(source: Any) -> Any:

@@ -469,12 +469,7 @@ class Tensor:
         if self._node.type.numel != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if self._current_type().requires_grad:
-            warnings.warn(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                "Consider using tensor.detach() first.",
-                UserWarning,
-                stacklevel=3,
-            )
+            _warn_of_scalar()
         return kind(self.item())
 
     def __float__(self) -> builtins.float:
@@ -528,6 +523,22 @@ class Tensor:
 
 new_tensor: Callable[[], Tensor] = partial(object.__new__, Tensor)
 recording.new_tensor = operators.new_tensor = new_tensor
+
+
+_scalar_warning_given = False
+
+
+def _warn_of_scalar() -> None:
+    """Give PyTorch's warning for ``float(x)`` of a tensor that requires grad, once in a process."""
+    global _scalar_warning_given
+    if not _scalar_warning_given:
+        _scalar_warning_given = True
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+            "Consider using tensor.detach() first.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _real_number(kind: Callable[[Any], Any], name: str, value: Any) -> Any:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-
 from ..functions.creation import zeros_like
 from ..functions.in_place import laid_out
 from ..tape.aliases import in_place
@@ -16,6 +15,7 @@ from ..tape.record import record
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import GradMode, state
 from ..tensor import Tensor
+from .graph import GradientEdge
 
 _cycle_warning_given = False
 _accumulating = threading.RLock()
@@ -50,10 +50,12 @@ def backward(
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for tensor in wanted:
+            if isinstance(tensor, GradientEdge):
+                continue
             if not tensor.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             tensor.retain_grad()  # of a leaf, it does nothing
-        targets = [leaf_or_address(tensor) for tensor in wanted]
+        targets = [_target(tensor) for tensor in wanted]
     sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph))
     gradients = list(sweep.leaf_gradients.values())
@@ -148,12 +150,12 @@ def grad(
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for tensor in wanted:
-        if not tensor.requires_grad:
+        if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
-    targets = [leaf_or_address(tensor) for tensor in wanted]
+    targets = [_target(tensor) for tensor in wanted]
     sweep = Sweep(targets, create_graph, keep)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
     for tensor, gradient in list(sweep.leaf_gradients.values()):
@@ -161,7 +163,7 @@ def grad(
             _accumulate(tensor, gradient, create_graph, set())
     results: list[Tensor | None] = []
     for place, (tensor, target) in enumerate(zip(wanted, targets, strict=True)):
-        found = sweep.target_gradients.get(target) if isinstance(target, tuple) else sweep.leaf_gradients.get(id(tensor), (0, None))[1]
+        found = sweep.target_gradients.get(target) if isinstance(target, tuple) else sweep.leaf_gradients.get(id(target), (0, None))[1]
         if found is None:
             if not allow_unused and not materialize_grads:
                 raise RuntimeError(
@@ -224,7 +226,12 @@ def _batched(
 def _as_tuple(tensors: Any, count: int = 0) -> tuple[Any, ...]:
     if tensors is None:
         return (None,) * count
-    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    return (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
+
+
+def _target(tensor: Any) -> Any:
+    """Return what stands for an input (a tensor, or the edge to one) as a target of a sweep."""
+    return tensor.target() if isinstance(tensor, GradientEdge) else leaf_or_address(tensor)
 
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
@@ -263,7 +270,8 @@ def _checked(root: Tensor, cotangent: Any, place: int) -> Tensor:
     if cotangent.dtype is not root.dtype:
         from ..primitives.casting import cast
 
-        cotangent = cast(cotangent, dtype=root.dtype)
+        converted: Tensor = cast(cotangent, dtype=root.dtype)
+        return converted
     return cotangent
 
 

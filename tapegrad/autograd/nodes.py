@@ -32,6 +32,13 @@ class Node:
         """The operations that the operands come from, each with the number of its result."""
         return tuple(_edges(self._segment, self._slot))
 
+    def address_of_result(self, number: int) -> tuple[Segment, int]:
+        """Return the segment and slot of one of the operation's results."""
+        assert self._segment is not None
+        if self._segment.composed is not None and self._slot in self._segment.composed:
+            return self._segment, self._slot
+        return self._segment, _record_at(self._segment, self._slot).outputs[number].slot
+
     def _output_number(self, tensor: Any) -> int:
         slot = address_of(tensor)[1]
         node = _record_at(self._segment, self._slot)
@@ -80,13 +87,13 @@ def _record_at(segment: Any, slot: int) -> Any:
 def _node_at(segment: Segment, slot: int) -> Node | None:
     """Return the node for a value on the tape: its operation's, its origin's, None without history."""
     if slot in segment.leaves:
-        return _accumulate_grad(segment.leaves[slot])
+        return node_at_leaf(segment.leaves[slot])
     node = _record_at(segment, slot)
     if node.primitive is IMPORT:
         origin = segment.origins.get(slot)
         if isinstance(origin, tuple):
             return _node_at(*origin)
-        return None if origin is None else _accumulate_grad(origin)
+        return None if origin is None else node_at_leaf(origin)
     if not node.requires_grad:
         return None
     if node.primitive.transparent:
@@ -106,7 +113,8 @@ def _node_at(segment: Segment, slot: int) -> Node | None:
 _accumulators: Any = weakref.WeakValueDictionary()
 
 
-def _accumulate_grad(leaf: Any) -> Node:
+def node_at_leaf(leaf: Any) -> Node:
+    """Return the node at which the gradient of a leaf arrives."""
     found = _accumulators.get(id(leaf))
     if found is None or found.variable is not leaf:
         found = _accumulators[id(leaf)] = AccumulateGrad(leaf)

@@ -20,11 +20,13 @@ FAMILIES = (
     "picking",
     "pooling",
     "reductions",
+    "reinterpretation",
     "rows",
     "rounding",
     "selection",
     "sorting",
     "special",
+    "striding",
     "transcendental",
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..tape.types import Shape, Type
 from . import batching
 from .batching import grid
-from .declare import Primitive, Sample, linear
+from .declare import Sample, linear
 from .positions import add_rows
 
 

@@ -70,6 +70,8 @@ def chain_type(type_: Type, chain: Chain, numbers: Sequence[Type]) -> Type:
 def _update(x: Any, new: Any, *numbers: Any, chain: Chain) -> Any:
     result = np.array(x, order="K")
     view = apply_chain_to_array(result, chain, numbers)
+    if not view.size:
+        return result
     if np.may_share_memory(result, view):
         if not view.flags.writeable:  # a view through `expand`
             view.flags.writeable = True

@@ -19,7 +19,7 @@ from ..primitives.movement import apply_chain, apply_chain_to_array, update
 from . import checks
 from .buffers import buffer_is_seen, is_concrete, live_views, own_buffer
 from .materialise import materialise
-from .record import address_of, here, mark_composed, read, record, settle
+from .record import here, history_address, mark_composed, read, record, settle
 from .segment import GradMode, state
 from .trace import COPY_SLICES, LEAF, SEALED, grow
 
@@ -296,12 +296,11 @@ def export(tensor: Any) -> np.ndarray[Any, Any]:
         if reader._segment is not None:
             materialise(reader._segment)  # what is pending reads the buffer now
     if not (root._is_shared and buffer_is_seen(root)):
-        own = own_buffer(root, array)
-        if own is not array:
-            root._array = own
-            for view in live_views(root):
-                _make_stale(view, False)
+        root._array = own_buffer(root, array)
         root._is_shared = True
+        for view in live_views(root):
+            if not view._is_stale:
+                _share_buffer(root, view)
     buffer: np.ndarray[Any, Any] = root._array
     if tensor is root:
         return buffer[...]
@@ -382,7 +381,7 @@ def cut_history(tensor: Any) -> None:
 
 def retain(tensor: Any) -> None:
     """Ask the reverse sweep for the gradient at the tensor's slot."""
-    segment, slot = address_of(tensor)
+    segment, slot = history_address(tensor)
     if segment is not None:
         if segment.retained is None:
             segment.retained = {}

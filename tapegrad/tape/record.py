@@ -16,7 +16,7 @@ from .segment import Segment, open_segment, serials, state
 from .trace import IMPORT, NUMBERS, SEALED, Node, grow
 
 # tensor.py puts its class here; the tape itself knows of a tensor only _segment, _node, _array, _home and _home_slot.
-new_tensor: Callable[[], Any]
+new_tensor: Callable[[], Any] = object
 
 
 class Failure:
@@ -292,3 +292,29 @@ def address_of(tensor: Any) -> tuple[Segment | None, int]:
         settle(tensor)
         return address_of(tensor)
     return tensor._segment, tensor._node.slot
+
+
+def history_address(tensor: Any) -> tuple[Segment | None, int]:
+    """Return the address at which the tensor's gradient is complete: that from before edits of its data alone."""
+    segment, slot = address_of(tensor)
+    while segment is not None:
+        node = record_at(segment, slot)
+        if node.primitive is IMPORT:
+            origin = segment.origins.get(slot)
+            if not isinstance(origin, tuple):
+                break
+            segment, slot = origin
+        elif node.primitive.transparent:
+            slot = node.operands[0].slot
+        else:
+            break
+    return segment, slot
+
+
+def record_at(segment: Segment, slot: int) -> Node:
+    """Return the record (or import) of a slot, by walking back from the end of the segment."""
+    at = segment.trace if segment.node is SEALED else segment.node
+    assert at is not None
+    while at.parent is not None and at.parent.next_slot > slot:
+        at = at.parent
+    return at

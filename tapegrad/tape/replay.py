@@ -19,7 +19,7 @@ from ..tensor import Tensor, new_tensor
 from .checks import check_versions
 from .constants import full
 from .materialise import materialise
-from .record import address_of
+from .record import address_of, history_address
 from .remember import recall, remember, sweep_key
 from .segment import GradMode, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to
@@ -160,7 +160,7 @@ class Sweep:
         """Give the complete adjoint of a slot to those who asked for it: retained gradients, and targets."""
         if segment.retained is not None and slot in segment.retained:
             tensor = segment.retained[slot]()
-            if tensor is not None and not tensor._is_stale and address_of(tensor) == (segment, slot):  # it has not moved on
+            if tensor is not None and not tensor._is_stale and history_address(tensor) == (segment, slot):  # it has not moved on
                 self.leaf_gradients[id(tensor)] = (tensor, cotangent)
         if (segment, slot) in self.target_addresses:
             self.target_gradients[segment, slot] = cotangent
@@ -255,7 +255,6 @@ def _trace_of(segment: Segment) -> Node:
 
 def handle_for(segment: Segment, output: Any, connected: bool) -> Any:
     """Return a tensor for the value of a record's operand or result; connected, it carries the value's history."""
-
     values = segment.values
     if segment.node is not SEALED and output.slot < len(values):
         value = values[output.slot]
@@ -284,7 +283,6 @@ def handle_for(segment: Segment, output: Any, connected: bool) -> Any:
 
 def fit(result: Any, type_: Any) -> Any:
     """Return a cotangent in its operand's dtype and shape: un-promoted, then summed over what was broadcast."""
-
     if not isinstance(result, Tensor):
         return full(type_.shape, result, type_.dtype)
     dtype = result._node.type.dtype
@@ -380,5 +378,4 @@ def leaf_or_address(tensor: Any) -> Any:
     """Return what stands for a tensor as a target of a sweep."""
     if tensor.is_leaf:
         return tensor
-    segment, slot = address_of(tensor)
-    return (segment, slot)
+    return history_address(tensor)

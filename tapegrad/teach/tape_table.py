@@ -38,9 +38,7 @@ class Row(NamedTuple):
     adjoint: str
 
 
-def print_tape(
-    tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None
-) -> None:
+def print_tape(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None) -> None:
     """Print the table that :func:`tape_table` makes.
 
     >>> import tapegrad
@@ -58,9 +56,7 @@ def print_tape(
     print(tape_table(tensor, names, cotangent=cotangent))
 
 
-def tape_table(
-    tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None
-) -> str:
+def tape_table(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None) -> str:
     """Return the history of a tensor on the tape, as an aligned table; the tape stays as it is.
 
     One line a value, in the order of execution:
@@ -92,9 +88,7 @@ def tape_table(
     return _aligned(tape_rows(tensor, names, cotangent=cotangent))
 
 
-def tape_rows(
-    tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None
-) -> list[Row]:
+def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None) -> list[Row]:
     """Return the lines of :func:`tape_table`, for showing them in another way.
 
     >>> import tapegrad
@@ -140,8 +134,7 @@ def _is_at(tensor: Tensor, line: Line) -> bool:
         return True
     segment, slot = address_of(tensor)
     return any(
-        stretch.brought.get(output) is tensor or (stretch.segment is segment and output.slot == slot)
-        for stretch, output in line.places
+        stretch.brought.get(output) is tensor or (stretch.segment is segment and output.slot == slot) for stretch, output in line.places
     )
 
 

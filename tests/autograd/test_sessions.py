@@ -27,6 +27,13 @@ def test_session_is_golden(mode: str, name: str) -> None:
     assert sessions.transcript(tapegrad, *SESSIONS[name]) == sessions.transcript(None, *SESSIONS[name])
 
 
+def test_batch_of_cotangents_of_the_wrong_shape(mode: str) -> None:
+    """PyTorch names another shape here than that of the cotangent; the rest of its text is the same."""
+    x = tapegrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="^If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch"):
+        tapegrad.autograd.grad(x * x, x, tapegrad.eye(2), is_grads_batched=True)
+
+
 @pytest.mark.peer
 @pytest.mark.parametrize("name", SESSIONS)
 def test_golden_session_is_torch(torch: Any, name: str) -> None:

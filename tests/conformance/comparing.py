@@ -34,8 +34,7 @@ def run(
     """
     outcome = Outcome()
     first, arguments, options = sample
-    generator = library.default_generator  # PyTorch's own manual_seed takes milliseconds
-    generator.manual_seed(0)
+    seed(library)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -47,6 +46,11 @@ def run(
         except Exception as error:
             outcome.error = error.with_traceback(None)
     return outcome
+
+
+def seed(library: Any) -> None:
+    """Put the library's generator in a known state; PyTorch's own manual_seed takes milliseconds."""
+    (library.default_generator if hasattr(library, "default_generator") else library).manual_seed(0)
 
 
 def _differentiate(library: Any, outcome: Outcome, results: Any, operands: list[Any], second: bool) -> None:

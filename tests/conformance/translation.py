@@ -26,7 +26,7 @@ _FORMATS = {
 MOST_DIMENSIONS = 64  # NumPy's limit; PyTorch has none
 
 
-class Untranslatable(Exception):
+class Untranslatable(Exception):  # noqa: N818 - it is a verdict, not an error
     """A value that tapegrad has no counterpart of, such as a sparse tensor or one of float8."""
 
 

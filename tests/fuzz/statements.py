@@ -354,7 +354,7 @@ def set_item(writer: Writer) -> str | None:
     index = brackets(writer, shape) if is_view else picking(writer, name)
     if index is None:
         return None
-    operator = writer.pick(("=", "=", "=", "+=", "*="))
+    operator = "=" if writer.of(name)._base is not None else writer.pick(("=", "=", "=", "+=", "*="))
     value = writer.number() if writer.happens(2) or not is_floating(writer.of(name)) else writer.filling(name, shape[1:])
     return f"{name}[{index}] {operator} {value}"
 
@@ -426,7 +426,7 @@ def gradient(writer: Writer) -> str | None:
     options = writer.pick(("create_graph=True", "create_graph=True", "retain_graph=True", "retain_graph=False"))
     inputs = f"[{first}, {second}]" if writer.happens(2) else first
     scaled = f"({root} * c(0.6)).sum()" if writer.happens(2) else f"{root}.sum()"
-    return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{0 if inputs == first else -1}].clone()"
+    return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{0 if inputs == first else -1}].contiguous().clone()"
 
 
 def gradient_with_cotangent(writer: Writer) -> str | None:
@@ -438,7 +438,7 @@ def gradient_with_cotangent(writer: Writer) -> str | None:
     options = writer.pick(("create_graph=True", "retain_graph=True"))
     if options == "retain_graph=True":
         cotangent = f"{cotangent}.detach()"
-    return f"{writer.target()} = t.autograd.grad({root}, {first}, {cotangent}, allow_unused=True, {options})[0].clone()"
+    return f"{writer.target()} = t.autograd.grad({root}, {first}, {cotangent}, allow_unused=True, {options})[0].contiguous().clone()"
 
 
 def use_grad(writer: Writer) -> str | None:

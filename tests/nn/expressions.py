@@ -56,6 +56,7 @@ OPERANDS: dict[str, Any] = {
     "value": _normal(2, 2, 5, 4),
     "one_head": _normal(2, 1, 5, 4),
     "score_mask": _normal(3, 5),
+    "class_weight": _random.uniform(0.2, 2.0, 4),
     "mean4": _normal(4),
     "variance4": _random.uniform(0.5, 2.0, 4),
     "mean3": _normal(3),
@@ -71,10 +72,10 @@ OPERANDS: dict[str, Any] = {
     "key_mask": np.array([[True, False, True, True, False], [False] * 5, [True] * 5]),
 }
 # Floating point operands that have no derivative, in PyTorch or because they are targets.
-CONSTANTS = {"positive", "mean4", "variance4", "mean3", "variance3", "signs4"}
+CONSTANTS = {"class_weight", "positive", "mean4", "variance4", "mean3", "variance3", "signs4"}
 
 ACTIVATIONS = """
-F.relu(x); F.relu6(x); F.leaky_relu(x); F.leaky_relu(x, 0.3); F.elu(x); F.elu(x, 0.7); F.selu(x); F.celu(x, 0.7); F.gelu(x)
+F.relu(x); F.relu6(x); F.leaky_relu(x); F.leaky_relu(x, 0.3); F.elu(x); F.elu(x, 0.7); F.selu(x); F.celu(x, 0.5); F.gelu(x)
 F.gelu(x, approximate="tanh"); F.silu(x); F.mish(x); F.softplus(x); F.softplus(x, 2.0, 1.0); F.sigmoid(x); F.tanh(x)
 F.hardtanh(x); F.hardtanh(x, -0.5, 0.25); F.hardswish(x); F.hardsigmoid(x); F.logsigmoid(x); F.softsign(x); F.tanhshrink(x)
 F.softshrink(x); F.hardshrink(x); F.softmax(x, 1); F.softmax(cube, -2); F.log_softmax(x, 0); F.softmin(x, 1)
@@ -116,7 +117,7 @@ F.adaptive_avg_pool1d(signal, 3); F.adaptive_avg_pool2d(image, 3); F.adaptive_av
 F.adaptive_avg_pool3d(volume, (2, 3, 1)); F.adaptive_avg_pool3d(volume, 1); F.adaptive_max_pool1d(signal, 3)
 F.adaptive_max_pool2d(image, (4, 3)); F.adaptive_max_pool3d(volume, 2); F.adaptive_max_pool2d(image, 2, return_indices=True)[0]
 F.lp_pool1d(signal, 2, 3); F.lp_pool2d(image, 3.0, 2, ceil_mode=True); F.lp_pool3d(volume, 2, 2); F.lp_pool2d(image, float("inf"), 2)
-F.max_unpool1d(*F.max_pool1d(signal, 2, return_indices=True), 2); F.max_unpool2d(*F.max_pool2d(image, 2, return_indices=True), 2)
+F.max_unpool1d(*F.max_pool1d(signal, 2, return_indices=True), 2); F.max_unpool2d(*F.max_pool2d(large, 2, return_indices=True), 2)
 F.max_unpool3d(*F.max_pool3d(volume, 2, return_indices=True), 2, output_size=(4, 5, 3))
 """
 
@@ -147,26 +148,26 @@ F.interpolate(image, scale_factor=1.6, mode="bicubic", align_corners=True); F.in
 
 LOSSES = """
 F.cross_entropy(x, classes); F.cross_entropy(x, classes, reduction="sum"); F.cross_entropy(x, classes, reduction="none")
-F.cross_entropy(x, classes, weight4.abs()); F.cross_entropy(x, classes, weight4.abs(), reduction="none")
-F.cross_entropy(x, classes, ignore_index=3); F.cross_entropy(x, classes, weight4.abs(), ignore_index=3)
-F.cross_entropy(x, classes, label_smoothing=0.1); F.cross_entropy(x, classes, weight4.abs(), label_smoothing=0.1, ignore_index=3)
+F.cross_entropy(x, classes, class_weight); F.cross_entropy(x, classes, class_weight, reduction="none")
+F.cross_entropy(x, classes, ignore_index=3); F.cross_entropy(x, classes, class_weight, ignore_index=3)
+F.cross_entropy(x, classes, label_smoothing=0.1); F.cross_entropy(x, classes, class_weight, label_smoothing=0.1, ignore_index=3)
 F.cross_entropy(x, classes, label_smoothing=0.1, reduction="none"); F.cross_entropy(x, rows); F.cross_entropy(x, rows, reduction="none")
-F.cross_entropy(x, rows, weight4.abs(), label_smoothing=0.2); F.cross_entropy(v, class0); F.cross_entropy(signal[..., :4], classes3)
+F.cross_entropy(x, rows, class_weight, label_smoothing=0.2); F.cross_entropy(v, class0); F.cross_entropy(signal[..., :4], classes3)
 F.cross_entropy(signal[..., :4], classes3, reduction="none"); F.cross_entropy(image, classes4)
-F.cross_entropy(image, classes4, weight4.abs(), reduction="sum"); F.cross_entropy(image, classes4, reduction="none")
-F.cross_entropy(x, classes.to(t.uint8)); F.nll_loss(x, classes); F.nll_loss(x, classes, weight4.abs(), reduction="none"); F.nll_loss(v, class0)
+F.cross_entropy(image, classes4, class_weight, reduction="sum"); F.cross_entropy(image, classes4, reduction="none")
+F.cross_entropy(x, classes.to(t.uint8)); F.nll_loss(x, classes); F.nll_loss(x, classes, class_weight, reduction="none"); F.nll_loss(v, class0)
 F.mse_loss(x, y); F.mse_loss(x, y, reduction="sum"); F.mse_loss(x, y, reduction="none"); F.mse_loss(x, y, weight=positive)
 F.l1_loss(x, y); F.l1_loss(x, y, reduction="none"); F.l1_loss(x, y, weight=positive, reduction="sum"); F.smooth_l1_loss(x, y)
 F.smooth_l1_loss(x, y, beta=0.3, reduction="none"); F.smooth_l1_loss(x, y, beta=0); F.huber_loss(x, y); F.huber_loss(x, y, delta=0.4)
 F.huber_loss(x, y, "sum", 0.4, positive); F.binary_cross_entropy(p, q); F.binary_cross_entropy(p, q, positive, reduction="sum")
-F.binary_cross_entropy_with_logits(x, q); F.binary_cross_entropy_with_logits(x, q, positive, pos_weight=weight4.abs())
+F.binary_cross_entropy_with_logits(x, q); F.binary_cross_entropy_with_logits(x, q, positive, pos_weight=class_weight)
 F.binary_cross_entropy_with_logits(x * 100, q, reduction="none"); F.kl_div(x, p, reduction="batchmean"); F.kl_div(x, p, reduction="sum")
 F.kl_div(x, y, reduction="none", log_target=True); F.poisson_nll_loss(x, positive); F.poisson_nll_loss(p, positive, False, True)
 F.gaussian_nll_loss(x, y, p); F.gaussian_nll_loss(x, y, p[:, :1], full=True, reduction="none"); F.gaussian_nll_loss(x, y, p[:, 0], eps=0.5)
 F.margin_ranking_loss(x, y, signs4, 0.3); F.hinge_embedding_loss(x, signs4, 0.7); F.cosine_embedding_loss(x, y, signs, 0.1)
 F.triplet_margin_loss(x, y, z); F.triplet_margin_loss(x, y, z, 0.5, 1.0, swap=True, reduction="none")
 F.triplet_margin_with_distance_loss(x, y, z, margin=2.0); F.soft_margin_loss(x, signs4); F.multi_margin_loss(x, classes)
-F.multi_margin_loss(x, classes, 2, 0.5, weight4.abs(), reduction="none"); F.multi_margin_loss(v, class0)
+F.multi_margin_loss(x, classes, 2, 0.5, class_weight, reduction="none"); F.multi_margin_loss(v, class0)
 F.multilabel_margin_loss(x, listed); F.multilabel_margin_loss(x, listed, reduction="none"); F.multilabel_soft_margin_loss(x, q)
 F.cosine_similarity(x, y); F.cosine_similarity(x, v, -1); F.cosine_similarity(cube, x, 2); F.pairwise_distance(x, y)
 F.pairwise_distance(x, y, 1.0, keepdim=True); F.pdist(x); F.pdist(x, 1.0)

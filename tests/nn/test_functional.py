@@ -16,13 +16,15 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 TOLERANCE = {"float64": 1e-10, "float32": 2e-5}
 # In half precision PyTorch's fused functions round once, and what is composed here rounds a few times.
 HALF_TOLERANCE = {"float16": 2**-8, "bfloat16": 2**-5}
+# PyTorch computes the derivative of these with a factor in single precision.
+IMPRECISE = {"F.hardsigmoid(x)": 1e-7}
 # PyTorch has no second derivative of these, or another one than that of the function.
-NO_SECOND = ("F.pdist(", "F.lp_pool", "float(\"inf\")", "F.normalize(x * 0")
+NO_SECOND = ("F.batch_norm(image, mean4, variance4, None, v)", "F.pdist(", "F.lp_pool", "float(\"inf\")", "F.normalize(x * 0")
 
 
 def array_of(tensor: Any) -> Any:
     found = tensor.detach()
-    return (found.float() if "bfloat16" in str(found.dtype) else found).numpy()
+    return (found.float() if "bfloat16" in str(found.dtype) else found).numpy(force=True)
 
 
 def cotangent_for(library: Any, tensor: Any) -> Any:
@@ -66,7 +68,8 @@ def compare(torch: Any, text: str, dtype: str, tolerance: float, order: int = 1)
     theirs, their_gradients = outcome(torch, text, dtype, order)
     assert_same(ours, theirs, tolerance, "result")
     assert ours.requires_grad == theirs.requires_grad
-    if theirs.requires_grad:
+    assert ours.is_leaf == theirs.is_leaf
+    if not theirs.is_leaf:
         assert ours.grad_fn.name() == theirs.grad_fn.name()
     for place, (mine, expected) in enumerate(zip(our_gradients, their_gradients, strict=False)):
         assert_same(mine, expected, tolerance, f"gradient {place}")
@@ -75,7 +78,7 @@ def compare(torch: Any, text: str, dtype: str, tolerance: float, order: int = 1)
 @pytest.mark.parametrize("text", expressions.ALL)
 def test_values_derivatives_and_node(torch: Any, mode: str, text: str) -> None:
     for dtype, tolerance in TOLERANCE.items():
-        compare(torch, text, dtype, tolerance)
+        compare(torch, text, dtype, max(tolerance, IMPRECISE.get(text, 0.0)))
 
 
 @pytest.mark.parametrize("text", [text for text in expressions.ALL if not any(part in text for part in NO_SECOND)])

@@ -1,4 +1,4 @@
-"""Optimisers with their options, and gradients for them: what the tests run in both libraries."""
+"""Optimizers with their options, gradients for them, and a training: what the tests run in both libraries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 STEPS = 30
 SHAPES = ((3, 2), (4,), ())
 
-# Options by optimiser: each on its own, and those that work together.
+# Options by optimizer: each on its own, and those that work together.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "SGD": [
         {},
@@ -85,7 +85,7 @@ def begin(library: Any, dtype: str) -> list[Any]:
 
 
 def run(library: Any, name: str, options: dict[str, Any], dtype: str = "float64", steps: int = STEPS) -> Any:
-    """Take steps with given gradients; return the optimiser, whose parameters and state they have changed.
+    """Take steps with given gradients; return the optimizer, whose parameters and state they have changed.
 
     At every third step the second parameter has no gradient.
     """
@@ -112,3 +112,25 @@ def values(optimizer: Any) -> list[tuple[str, Any]]:
         for key, value in optimizer.state.get(parameter, {}).items():
             found.append((f"{key} {place}", value.detach().numpy()))
     return found
+
+
+class Training:
+    """The training of a small network: each call is a step, with another learning rate, and returns the loss before it."""
+
+    def __init__(self, library: Any, name: str, options: dict[str, Any], dtype: str = "float32", width: int = 4) -> None:
+        random = np.random.default_rng(0)
+        shapes = ((3, width), (width,), (width, 1), (1,), (8, 3), (8, 1))
+        *parameters, self.x, self.y = [library.from_numpy(random.normal(size=shape).astype(dtype)) for shape in shapes]
+        self.parameters = [parameter.clone().requires_grad_() for parameter in parameters]
+        self.optimizer = getattr(library.optim, name)(self.parameters, **options)
+        self.schedule = library.optim.lr_scheduler.ExponentialLR(self.optimizer, 0.99)
+
+    def __call__(self) -> Any:
+        w1, b1, w2, b2 = self.parameters
+        error = (self.x @ w1 + b1).tanh() @ w2 + b2 - self.y
+        loss = (error.tanh() ** 2).mean()  # bounded, since some maximise it
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.schedule.step()
+        return loss

@@ -1,4 +1,4 @@
-"""Optimisers give the parameters, and the states, that PyTorch's do."""
+"""Optimizers give the parameters, and the states, that PyTorch's do."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ def test_complex_parameters(torch: Any, name: str, dtype: str) -> None:
     ours = configurations.values(configurations.run(tapegrad, name, options, dtype))
     theirs = configurations.values(configurations.run(torch, name, options, dtype))
     assert_same(ours, theirs, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("case", configurations.CASES, ids=configurations.name_of)
+def test_training_is_that_of_torch(torch: Any, mode: str, case: Any) -> None:
+    ours, theirs = [configurations.Training(library, *case, "float64") for library in (tapegrad, torch)]
+    losses = [(ours().item(), theirs().item()) for _ in range(configurations.STEPS)]
+    np.testing.assert_allclose(*zip(*losses, strict=True), rtol=1e-9)
+    assert losses[0] != losses[-1]

@@ -98,14 +98,15 @@ def prelu(input: Any, weight: Any) -> Any:
 
 def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Any:
     """Return each element, the negative ones times slopes drawn from [lower, upper) in training, else times their mean."""
-    return apply(_rrelu, inplace, require_tensor("rrelu", input), lower, upper, training)
+    shown = f"RreluWithNoiseBackward{int(inplace)}"
+    return apply(_rrelu, inplace, require_tensor("rrelu", input), lower, upper, training, shown)
 
 
-def _rrelu(input: Any, lower: float, upper: float, training: bool) -> Any:
+def _rrelu(input: Any, lower: float, upper: float, training: bool, shown: str) -> Any:
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     slope = _drawn_slopes(input, lower, upper) if training else (lower + upper) / 2
-    return record(selection.leaky_relu, (input, slope), (), "RreluWithNoiseBackward0")
+    return record(selection.leaky_relu, (input, slope), (), shown)
 
 
 def _drawn_slopes(input: Any, lower: float, upper: float) -> Any:
@@ -126,19 +127,20 @@ def rrelu_(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training:
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """Return each element, but `value` for those that are not above `threshold`."""
-    return apply(_threshold, inplace, require_tensor("threshold", input), threshold, value)
+    shown = f"ThresholdBackward{int(inplace)}"
+    return apply(_threshold, inplace, require_tensor("threshold", input), threshold, value, shown)
 
 
-def _threshold(input: Any, limit: Any, value: Any) -> Any:
+def _threshold(input: Any, limit: Any, value: Any, shown: str) -> Any:
     if input._node.type.dtype.category < dtypes.FLOAT:
         limit, value = int(limit), int(value)
     start = here()
-    return show("ThresholdBackward0", where(input <= limit, value, input), start)
+    return show(shown, where(input <= limit, value, input), start)
 
 
 def threshold_(input: Any, threshold: float, value: float) -> Any:
     """Do `threshold` in place."""
-    return apply(_threshold, True, require_tensor("threshold_", input), threshold, value)
+    return apply(_threshold, True, require_tensor("threshold_", input), threshold, value, "ThresholdBackward1")
 
 
 # Exponential linear units
