@@ -329,7 +329,8 @@ def _aliased(source: Tensor, dtype: dtypes.dtype | None, copy: bool | None) -> T
         return converted
     if not copy:
         return source
-    return source.clone()  # type: ignore[attr-defined,no-any-return]
+    copied: Tensor = source.clone()
+    return copied
 
 
 def _requiring_grad(result: Tensor) -> Tensor:
