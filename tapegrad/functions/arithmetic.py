@@ -22,7 +22,11 @@ def _category(value: Any) -> int:
     return int((value.dtype if isinstance(value, Tensor) else dtypes.of_number(type(value))).category)
 
 
-# Sums, differences, quotients
+# Sums, differences, quotients; two tensors take the operators' short path
+
+_plus = operators.binary(arithmetic.add)
+_minus = operators.binary(arithmetic.sub)
+_over = operators.binary(arithmetic.div)
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -32,6 +36,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     >>> tapegrad.add(tapegrad.tensor([1.0, 2.0]), tapegrad.tensor([3.0, 4.0]), alpha=2)
     tensor([ 7., 10.])
     """
+    if input.__class__ is Tensor is other.__class__ and alpha.__class__ is int and alpha == 1 and out is None:
+        return _plus(input, other)
     return _add("add", arithmetic.add, input, other, alpha, out)
 
 
@@ -42,6 +48,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     >>> tapegrad.sub(tapegrad.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
+    if input.__class__ is Tensor is other.__class__ and alpha.__class__ is int and alpha == 1 and out is None:
+        return _minus(input, other)
     return _add("sub", arithmetic.sub, input, other, alpha, out)
 
 
@@ -106,6 +114,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     tensor([ 3., -4.])
     """
     if rounding_mode is None:
+        if input.__class__ is Tensor is other.__class__ and out is None:
+            return _over(input, other)
         primitive = arithmetic.div
     elif rounding_mode in _ROUNDED_DIVISIONS:
         primitive = operators.primitive_from(_ROUNDED_DIVISIONS[rounding_mode])
@@ -381,7 +391,7 @@ __all__ = [
     "true_divide", "xlogy",
 ]
 
-METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}
+METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name != "rsub"}
 METHODS.update(
     in_place_methods("add addcdiv addcmul deg2rad div divide heaviside ldexp lerp logit mvlgamma pow rad2deg round square sub", METHODS)
 )

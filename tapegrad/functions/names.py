@@ -141,8 +141,8 @@ METHODS = {
     "arithmetic": """
         __iadd__ __idiv__ __ipow__ __isub__ __itruediv__ __rdiv__ add add_ addcdiv addcdiv_ addcmul addcmul_ deg2rad
         deg2rad_ div div_ divide divide_ float_power float_power_ frexp heaviside heaviside_ ldexp ldexp_ lerp lerp_
-        logit logit_ mvlgamma mvlgamma_ polygamma polygamma_ positive pow pow_ rad2deg rad2deg_ round round_ rsub
-        square square_ sub sub_ subtract subtract_ true_divide true_divide_ xlogy xlogy_
+        logit logit_ mvlgamma mvlgamma_ polygamma polygamma_ positive pow pow_ rad2deg rad2deg_ round round_ square
+        square_ sub sub_ subtract subtract_ true_divide true_divide_ xlogy xlogy_
     """,
     "choosing": """
         clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ nan_to_num nan_to_num_ where
@@ -188,8 +188,9 @@ METHODS = {
     """,
     "properties": """
         const_data_ptr data_ptr dim dim_order element_size get_device is_complex is_contiguous is_cpu is_cuda
-        is_floating_point is_meta is_mps is_nested is_nonzero is_pinned is_quantized is_set_to is_shared is_signed
-        is_sparse is_sparse_csr is_xpu name ndimension nelement numel size stride
+        is_floating_point is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_nonzero is_pinned is_quantized
+        is_set_to is_shared is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu name ndimension nelement numel
+        size stride
     """,
     "converting": """
         bfloat16 bool byte cdouble cfloat char cpu cuda double float half int long pin_memory share_memory_ short to

@@ -7,11 +7,12 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..nn.modules.hooks import Hook, RemovableHandle, add
-from ..nn.modules.naming import typename
 from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from ..nn.modules.hooks import Hook, RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -32,12 +33,19 @@ _post_hooks: OrderedDict[int, Hook] = OrderedDict()
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     """Have ``hook(optimizer, arguments, options)`` called before each step of every optimizer."""
-    return add(_pre_hooks, hook)
+    return _add(_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """Have ``hook(optimizer, arguments, options)`` called after each step of every optimizer."""
-    return add(_post_hooks, hook)
+    return _add(_post_hooks, hook)
+
+
+def _add(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool = False) -> RemovableHandle:
+    """Add a hook, and return the handle that removes it."""
+    from ..nn.modules.hooks import add  # not before a hook is registered: it brings all modules
+
+    return add(hooks, hook, prepend=prepend)
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,12 +83,19 @@ class Optimizer:
         TypeError: something is no tensor.
     """
 
+    _optimizer_step_pre_hooks: OrderedDict[int, Hook]
+    _optimizer_step_post_hooks: OrderedDict[int, Hook]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Hook]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Hook]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Hook]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Hook]
+
     def __init__(self, params: Any, defaults: Group) -> None:
         self.defaults = defaults
         self._add_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {typename(params)}"
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {_typename(params)}"
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -93,15 +108,8 @@ class Optimizer:
             self.add_param_group(group)
 
     def _add_hooks(self) -> None:
-        for name in (
-            "_optimizer_step_pre_hooks",
-            "_optimizer_step_post_hooks",
-            "_optimizer_state_dict_pre_hooks",
-            "_optimizer_state_dict_post_hooks",
-            "_optimizer_load_state_dict_pre_hooks",
-            "_optimizer_load_state_dict_post_hooks",
-        ):
-            self.__dict__.setdefault(name, OrderedDict())
+        for kind_of_hook in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"):
+            self.__dict__.setdefault(f"_optimizer_{kind_of_hook}_hooks", OrderedDict())
         kind: Any = type(self)
         if not getattr(kind.step, "hooked", False):
             kind.step = _with_hooks(kind.step)
@@ -148,7 +156,7 @@ class Optimizer:
         parameters = param_group["params"]
         for parameter in parameters:
             if not isinstance(parameter, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(parameter)}")
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(parameter)}")
             if not self.defaults.get("differentiable") and not (parameter.is_leaf or parameter.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -181,7 +189,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state and the groups; parameters are numbered."""
-        for hook in self._optimizer_state_dict_pre_hooks.values():  # type: ignore[attr-defined]
+        for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -193,7 +201,7 @@ class Optimizer:
             groups.append(packed)
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         found: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._optimizer_state_dict_post_hooks.values():  # type: ignore[attr-defined]
+        for hook in self._optimizer_state_dict_post_hooks.values():
             changed = hook(self, found)
             found = found if changed is None else changed
         return found
@@ -201,7 +209,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take what `state_dict` returned; its groups must have as many parameters as those here."""
         state_dict = state_dict.copy()
-        for hook in self._optimizer_load_state_dict_pre_hooks.values():  # type: ignore[attr-defined]
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         saved = deepcopy(state_dict["param_groups"])
@@ -222,34 +230,34 @@ class Optimizer:
             else:
                 state[key] = value
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in self._optimizer_load_state_dict_post_hooks.values():  # type: ignore[attr-defined]
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
     # Hooks
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(optimizer, arguments, options)`` called before each step."""
-        return add(self._optimizer_step_pre_hooks, hook)  # type: ignore[attr-defined]
+        return _add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(optimizer, arguments, options)`` called after each step."""
-        return add(self._optimizer_step_post_hooks, hook)  # type: ignore[attr-defined]
+        return _add(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called before `state_dict`."""
-        return add(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)  # type: ignore[attr-defined]
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called after `state_dict`; what it returns (if not None) is returned instead."""
-        return add(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)  # type: ignore[attr-defined]
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called before a state is loaded; what it returns is loaded instead."""
-        return add(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)  # type: ignore[attr-defined]
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called after a state is loaded."""
-        return add(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)  # type: ignore[attr-defined]
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 def _name_parameters(group: Group) -> None:
@@ -281,6 +289,13 @@ def _in_dtype_of(parameter: Any, value: Any, key: Any = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)([_in_dtype_of(parameter, part) for part in value])  # type: ignore[call-arg]
     return value
+
+
+def _typename(value: Any) -> str:
+    """Return the name of a tensor's type, or of a class, as PyTorch's errors show it."""
+    from ..functions.properties import typename
+
+    return typename(value)
 
 
 def as_scalar(value: Any) -> Any:

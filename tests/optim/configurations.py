@@ -63,6 +63,15 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "maximize": True},
     ],
 }
+# One or two of each, with learning rates small enough for rounding not to grow.
+TYPICAL: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9}),
+    ("Adam", {}),
+    ("AdamW", {"amsgrad": True}),
+    ("RMSprop", {"momentum": 0.5, "centered": True}),
+    ("Adagrad", {"lr_decay": 0.1}),
+]
 CASES = [(name, options) for name, several in OPTIONS.items() for options in several]
 
 
@@ -127,8 +136,7 @@ class Training:
 
     def __call__(self) -> Any:
         w1, b1, w2, b2 = self.parameters
-        error = (self.x @ w1 + b1).tanh() @ w2 + b2 - self.y
-        loss = (error.tanh() ** 2).mean()  # bounded, since some maximise it
+        loss = (((self.x @ w1 + b1).tanh() @ w2 + b2 - self.y) ** 2).mean()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

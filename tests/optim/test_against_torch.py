@@ -12,8 +12,8 @@ from tests.optim import configurations
 
 pytestmark = pytest.mark.peer
 
-# Rounding of 30 steps: PyTorch multiplies and adds in one operation where NumPy rounds in between.
-TOLERANCE = {"float32": 2e-5, "float64": 1e-13, "complex64": 2e-5, "complex128": 1e-13}
+# The rounding of 30 steps: a few units in the last place.
+TOLERANCE = {"float32": 1e-6, "float64": 2e-15, "complex64": 1e-6, "complex128": 2e-15}
 
 
 def assert_same(ours: Any, theirs: Any, tolerance: float) -> None:
@@ -40,9 +40,9 @@ def test_complex_parameters(torch: Any, name: str, dtype: str) -> None:
     assert_same(ours, theirs, TOLERANCE[dtype])
 
 
-@pytest.mark.parametrize("case", configurations.CASES, ids=configurations.name_of)
+@pytest.mark.parametrize("case", configurations.TYPICAL, ids=configurations.name_of)
 def test_training_is_that_of_torch(torch: Any, mode: str, case: Any) -> None:
     ours, theirs = [configurations.Training(library, *case, "float64") for library in (tapegrad, torch)]
     losses = [(ours().item(), theirs().item()) for _ in range(configurations.STEPS)]
-    np.testing.assert_allclose(*zip(*losses, strict=True), rtol=1e-9)
-    assert losses[0] != losses[-1]
+    np.testing.assert_allclose(*zip(*losses, strict=True), rtol=1e-12)
+    assert losses[-1] < losses[0]

@@ -14,16 +14,7 @@ import tapegrad as tg
 from tapegrad.tape import trace
 from tapegrad.tape.buffers import is_concrete
 from tapegrad.tape.segment import state
-from tests.optim.configurations import CASES, Training, name_of
-
-OPTIMIZERS = [
-    ("SGD", {}),
-    ("SGD", {"momentum": 0.9}),
-    ("Adam", {}),
-    ("AdamW", {"amsgrad": True}),
-    ("RMSprop", {"momentum": 0.9, "centered": True}),
-    ("Adagrad", {"lr_decay": 0.1}),
-]
+from tests.optim.configurations import CASES, TYPICAL, Training, name_of
 
 
 @pytest.fixture
@@ -126,7 +117,7 @@ def test_steps_without_a_pass_between_them(mode: str) -> None:
 
 
 @pytest.mark.usefixtures("without_collector")
-@pytest.mark.parametrize("case", OPTIMIZERS, ids=name_of)
+@pytest.mark.parametrize("case", TYPICAL, ids=name_of)
 def test_memory_is_flat(mode: str, case: Any) -> None:
     step = Training(tg, *case, width=2000)
     assert _growth(step) < 8000 * 4  # far less than one of the larger parameters at each of forty steps
