@@ -304,6 +304,7 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     if _is_everything(index):
         plan.steps.clear()
     target = plan.view(tensor)
+    given = value
     value = _value(tensor, value)
     if not plan.tensors:
         source = value if isinstance(value, Tensor) else _number_tensor(value, tensor.dtype)
@@ -314,7 +315,7 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     if len(plan.tensors) == 1 and plan.tensors[0][1].dtype is dtypes.bool and _is_one(value):
         in_place(target, _fill_masked(target, *plan.tensors[0], value, plan))
         return
-    check_overlap(target, (value,), fully=True)
+    check_overlap(target, (given,), fully=True)
     positions, pattern = plan.positions()
     in_place(target, index_put(target, value, *positions, pattern=pattern, accumulate=False))
 

@@ -41,6 +41,13 @@ class Parameter(Tensor):
             set_data(made, data)
         return made
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """Return a parameter of its own with the same value, but without a gradient."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        copy: Parameter = memo[id(self)]
+        return copy
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # the signature is the same
         return format_tensor(read(self), self.dtype, requires_grad=self.requires_grad, is_parameter=True)
 

@@ -15,6 +15,7 @@ from .. import dtypes
 from ..tape.types import Shape, Type
 from . import batching
 from .declare import Primitive, Sample, linear, other
+from .marks import tied
 from .selecting import accepting_0d, chosen, reduced_with_index, reducing, refuse, require_nonempty, with_reduced_axes
 from .summation import accumulator, sum_over
 from .type_rules import reduced_shape
@@ -109,7 +110,7 @@ def _others(a: Any, axes: Shape) -> Any:
 def _prod_vjp(g: Any, a: Any, axes: Shape) -> Any:
     g = with_reduced_axes(g, tuple(a.shape), axes)
     others = _others(a, axes)
-    return g * (_conj(others) if a.dtype.is_complex else others)
+    return tied(g * (_conj(others) if a.dtype.is_complex else others), a, "MulBackward0")
 
 
 def _prod_jvp(g: Any, a: Any, axes: Shape, keepdims: bool) -> Any:

@@ -73,7 +73,9 @@ def register_view(base: Any, view: Any, link: Link, numbers: tuple[Any, ...] = (
 
 def _share_buffer(root: Any, view: Any) -> None:
     """Let a view of a buffer that is shared with the outside be of that very memory."""
-    if root._is_shared and is_concrete(root) and is_concrete(view):
+    if root._is_shared and is_concrete(root) and buffer_is_seen(root):
+        if not is_concrete(view):
+            read(view)
         chain = tuple([link for link in view._chain if link[0] != "detach"])
         view._array = apply_chain_to_array(root._array, chain, view._chain_numbers)
 
@@ -306,6 +308,8 @@ def export(tensor: Any) -> np.ndarray[Any, Any]:
         return buffer[...]
     chain = tuple([link for link in tensor._chain if link[0] != "detach"])
     shown = apply_chain_to_array(buffer, chain, tensor._chain_numbers)
+    if buffer.flags.writeable and not shown.flags.writeable:  # a view through `expand`
+        shown.flags.writeable = True
     return shown[...] if shown is buffer else shown
 
 

@@ -44,7 +44,7 @@ def check_writable(tensor: Any) -> None:
         return
     if base.requires_grad:
         check_view(tensor, "is being modified inplace")
-    if tensor.requires_grad and base.is_leaf:
+    if (tensor.requires_grad or base.requires_grad) and base.is_leaf:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 

@@ -159,6 +159,7 @@ def enter(tensor: Any) -> Any:
     if tensor._is_stale:
         tensor._regenerate()
         return tensor._node if tensor._segment is state.segment else enter(tensor)
+    is_shared = _is_shared(tensor)
     while True:
         was = tensor._segment
         try:
@@ -202,11 +203,18 @@ def enter(tensor: Any) -> Any:
         else:
             segment.rise_above(tensor._home)
             segment.origins[child.slot] = (tensor._home, tensor._home_slot)
-    root = tensor if tensor._alias_of is None else tensor._alias_of
-    if root._is_shared and buffer_is_seen(root):
+    if is_shared:
         segment.urgent = True
         segment.shared.append(array)
     return child
+
+
+def _is_shared(tensor: Any) -> bool:
+    """Whether an outside array may write to the tensor's buffer; if none can any more, nothing will be written to it."""
+    root = tensor if tensor._alias_of is None else tensor._alias_of
+    if root._is_shared and not (is_concrete(root) and buffer_is_seen(root)):
+        root._is_shared = False
+    return bool(root._is_shared)
 
 
 def _wait_for(tensor: Any) -> None:

@@ -124,7 +124,7 @@ def described(value: Any) -> Any:
 def difference(ours: Outcome, theirs: Outcome, *, elementwise: bool) -> str | None:
     """Return in words how an outcome differs from the one expected, or None.
 
-    Elements of an elementwise function differ by so much of themselves, those of others of the largest one.
+    Elements of an elementwise function differ by so much of themselves, those of others and of gradients of the largest one.
     """
     if ours.error is None and is_missing_derivative(theirs.error):
         return None
@@ -133,7 +133,7 @@ def difference(ours: Outcome, theirs: Outcome, *, elementwise: bool) -> str | No
     for aspect in ("results", "compared", "gradients", "second"):
         mine, other = getattr(ours, aspect), getattr(theirs, aspect)
         values = aspect != "results" or theirs.results is theirs.compared
-        found = _difference(mine, other, aspect, elementwise, values)
+        found = _difference(mine, other, aspect, elementwise and aspect in ("results", "compared"), values)
         if found is not None:
             return found
     return None

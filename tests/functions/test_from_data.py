@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -61,6 +62,7 @@ def test_read_only_array_warns_the_first_time(monkeypatch: pytest.MonkeyPatch) -
 
 def test_other_warnings_that_come_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(from_data, "_warned", set())
+    monkeypatch.setattr(import_module("tapegrad.tensor"), "_scalar_warning_given", False)
     with pytest.warns(UserWarning, match="The given buffer is not writable"):
         tg.frombuffer(b"abcd", dtype=tg.uint8)
     with pytest.warns(UserWarning, match="unspecified requires_grad now defaults to obj.requires_grad"):

@@ -42,7 +42,7 @@ UNARY = (
     ".nan_to_num()",
 )
 BINARY = ("+", "-", "*")
-METHODS = ("add", "sub", "mul", "maximum", "minimum", "atan2", "hypot", "fmax", "copysign")
+METHODS = ("add", "sub", "mul", "maximum", "minimum", "atan2", "hypot", "fmax")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "prod", "logsumexp")
 WHOLE = (".sum()", ".mean()", ".prod()", ".max()", ".min()", ".amax()", ".std()", ".var()", ".norm()", ".any()", ".all()")
@@ -460,7 +460,7 @@ def use_grad(writer: Writer) -> str | None:
 
 
 def change_flags(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: not tensor._views and tensor._base is None and not tensor.retains_grad)
+    name = writer.tensor(lambda tensor: tensor._base is None and not writer.has_views(tensor) and not tensor.retains_grad)
     if name is None:
         return None
     return writer.pick(

@@ -135,7 +135,13 @@ class Writer:
         """Return whether a tensor may be written to this one: what PyTorch does with others depends on their layout."""
         written = self.of(name)
         same = self.happens(4) and written.is_contiguous()
-        return lambda tensor: tensor is written or tensor._root() is not written._root() or (same and tensor.is_contiguous())
+        return lambda tensor: tensor._root() is not written._root() or (
+            same and tensor.is_contiguous() and tensor is not written
+        )
+
+    def has_views(self, tensor: Any) -> bool:
+        """Whether there are views of a tensor."""
+        return any(self.of(name)._base is tensor for name in self.tensors())
 
     # Names to assign to
 

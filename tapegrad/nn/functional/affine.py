@@ -35,11 +35,10 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
     product = record(matmul_nt, (input, weight))
     if bias is None:
         return product
+    if bias_type.shape != weight_type.shape[:1]:
+        _check_expands(bias_type, product._node.type.shape)
     result = record(add, (product, bias))
-    made = result._node.type
-    if made.shape != product._node.type.shape:
-        raise _cannot_expand(bias_type, product._node.type.shape)
-    if made.requires_grad:
+    if result._node.type.requires_grad:
         mark_composed("AddmmBackward0", result, start)
     return result
 
@@ -51,18 +50,19 @@ def _not_a_tensor(input: Any, weight: Any, bias: Any) -> TypeError:
     raise AssertionError("one of them is no tensor")
 
 
-def _cannot_expand(bias: Any, shape: tuple[int, ...]) -> RuntimeError:
-    sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(bias.shape)}"
+def _check_expands(bias: Any, shape: tuple[int, ...]) -> None:
+    """Raise PyTorch's RuntimeError for a bias that does not expand to the shape of the product."""
     if bias.ndim > len(shape):
-        return RuntimeError(
+        raise RuntimeError(
             f"expand(torch.{bias.dtype.title}Tensor{{{list(bias.shape)}}}, size={list(shape)}): the number of sizes provided "
             f"({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({bias.ndim})"
         )
-    axis = next(axis for axis in range(-1, -bias.ndim - 1, -1) if bias.shape[axis] not in (1, shape[axis]))
-    return RuntimeError(
-        f"The expanded size of the tensor ({shape[axis]}) must match the existing size ({bias.shape[axis]}) at non-singleton "
-        f"dimension {len(shape) + axis}.  {sizes}"
-    )
+    for axis in range(-1, -bias.ndim - 1, -1):
+        if bias.shape[axis] not in (1, shape[axis]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[axis]}) must match the existing size ({bias.shape[axis]}) at non-singleton "
+                f"dimension {len(shape) + axis}.  Target sizes: {list(shape)}.  Tensor sizes: {list(bias.shape)}"
+            )
 
 
 def _linear(input: Any, weight: Any, bias: Any) -> Any:

@@ -11,7 +11,7 @@ from .fold import *
 from .instancenorm import *
 from .linear import *
 from .loss import *
-from .module import *
+from .module import Module
 from .normalization import *
 from .padding import *
 from .parameter_container import *

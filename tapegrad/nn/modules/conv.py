@@ -268,7 +268,7 @@ class _ConvTransposeNd(_ConvNd):
         most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
         if any(not low <= size <= high for low, size, high in zip(least, wanted, most, strict=True)):
             raise ValueError(
-                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of "
+                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an input of "
                 f"{input.size()[2:]})"
             )
         return tuple([size - low for size, low in zip(wanted, least, strict=True)])

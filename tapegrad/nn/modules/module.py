@@ -13,11 +13,26 @@ from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import hooks
 from .arguments import conversion_from
-from .hooks import Hook, RemovableHandle
+from .hooks import (
+    Hook,
+    RemovableHandle,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from .naming import check_name, indented, typename
 from .state import State
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 
 class Module(State):

@@ -32,12 +32,6 @@ class _IncompatibleKeys(_Keys):
     __str__ = __repr__
 
 
-class StateDict(OrderedDict[str, Any]):
-    """A module's state: tensors by name. ``_metadata`` has the version of each module's class."""
-
-    _metadata: OrderedDict[str, dict[str, Any]]
-
-
 class State:
     """The part of `Module` that saves and loads its state."""
 
@@ -85,7 +79,7 @@ class State:
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
         if destination is None:
-            destination = StateDict()
+            destination = OrderedDict()
             destination._metadata = OrderedDict()
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
@@ -152,7 +146,7 @@ class State:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         loading = _Loading(getattr(state_dict, "_metadata", None), assign)
-        loading.load(self, StateDict(state_dict), "")
+        loading.load(self, OrderedDict(state_dict), "")
         keys, errors = loading.keys, loading.errors
         if strict:
             for kind, names in (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys)):
