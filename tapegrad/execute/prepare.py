@@ -15,6 +15,10 @@ def prepare(primitive: Any, types: tuple[Any, ...], results: tuple[Any, ...], pa
     function = primitive.numpy
     if all(t.is_number for t in results):
         return _numbers_only(function, parameters)
+    if primitive.specialise is not None:
+        special: Callable[..., Any] | None = primitive.specialise(types, **parameters)
+        if special is not None:
+            return special
     if primitive.casts is not None:
         return _with_casts(primitive, types, results[0], parameters)
     if len(results) > 1:

@@ -15,7 +15,7 @@ from ..primitives.type_rules import normalise_axis
 from ..tape.record import here, record
 from ..tensor import Tensor
 from .declare import accepts_out, c_name, require_tensor, write_out
-from .in_place import in_place_methods
+from .in_place import in_place_method, in_place_methods
 from .reductions import product_of, show
 
 _multiply = operators.binary(matmul_row)
@@ -312,6 +312,21 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     return show("AddbmmBackward0", _in(result, dtype), start)
 
 
+_OTHER_SIZE = "Bad in-place call: input tensor size {0} and output tensor size {1} should match"
+
+
+def _in_place(function: Any, mismatch: str) -> Any:
+    """Return the in-place method of a function, with what it says where the result's size is not the tensor's."""
+
+    def fitting(input: Any, *arguments: Any, **options: Any) -> Any:
+        result = function(input, *arguments, **options)
+        if result.shape != input.shape:
+            raise RuntimeError(mismatch.format(list(input.shape), list(result.shape), input.ndim))
+        return result
+
+    return in_place_method(f"{function.__name__}_", fitting)
+
+
 # Any dimensions
 
 
@@ -374,5 +389,11 @@ __all__ = [
 ]
 
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name != "tensordot"}
-METHODS.update(in_place_methods("addbmm addmm addmv addr baddbmm", METHODS))
+METHODS.update(in_place_methods("addbmm", METHODS))
+METHODS.update(
+    addmm_=_in_place(addmm, _OTHER_SIZE),
+    addmv_=_in_place(addmv, _OTHER_SIZE),
+    addr_=_in_place(addr, "2D tensor expected, got {2}D tensor for input"),
+    baddbmm_=_in_place(baddbmm, _OTHER_SIZE),
+)
 METHODS.update(__matmul__=_left_operator, __rmatmul__=_right_operator)

@@ -10,6 +10,7 @@ from ..primitives.linalg import vector_norm
 from ..primitives.movement import permute, reshape
 from ..primitives.reductions import reduce_sum
 from ..primitives.selection import where
+from ..primitives.signs import absolute, sign
 from ..primitives.type_rules import broadcast_shapes, normalise_axis
 from ..tape.record import here
 from .declare import accepts_out, require_tensor
@@ -37,9 +38,16 @@ def cdist(
     else:
         first = reshape(x1, shape=(*rows1[:-1], 1, rows1[-1]))
         second = reshape(x2, shape=(*rows2[:-2], 1, *rows2[-2:]))
-        difference = first - second
-        result = vector_norm(difference, order=float(p), axes=(difference.ndim - 1,), keepdims=False)
+        result = lengths(first - second, p)
     return show("CdistBackward0", result, start)
+
+
+def lengths(difference: Any, p: float) -> Any:
+    """Return the norms of order `p` along the last dimension; that of order 0 has a gradient: zero."""
+    axes = (difference._node.type.ndim - 1,)
+    if p == 0:
+        return reduce_sum(absolute(sign(difference)), axes=axes, keepdims=False)
+    return vector_norm(difference, order=float(p), axes=axes, keepdims=False)
 
 
 def _check_cdist(x1: Any, x2: Any, p: float, compute_mode: str | None) -> None:

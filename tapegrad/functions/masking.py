@@ -8,7 +8,7 @@ from ..primitives import masking as rows
 from ..tape.record import record
 from ..tensor import Tensor
 from .declare import accepts_out, operand, require_tensor
-from .in_place import in_place_methods
+from .in_place import in_place_method, in_place_methods
 from .indexing import getitem, setitem
 from .indexing import masked_select as select_masked
 
@@ -46,10 +46,20 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     return rows.masked_scatter(input, mask, require_tensor("masked_scatter", source, "source", 3))
 
 
+def _masked_scatter_here(self: Any, mask: Any, source: Any) -> Any:
+    """Return what `masked_scatter` does, of a mask with no more dimensions than the tensor."""
+    if mask.ndim > self.ndim:
+        raise RuntimeError(
+            f"expand(CPU{mask.dtype.title}Type{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes provided "
+            f"({self.ndim}) must be greater or equal to the number of dimensions in the tensor ({mask.ndim})"
+        )
+    return masked_scatter(self, mask, source)
+
+
 __all__ = [
     "masked_fill", "masked_scatter", "masked_select",
 ]
 
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}
-METHODS.update(in_place_methods("masked_fill masked_scatter", METHODS))
+METHODS.update(in_place_methods("masked_fill", METHODS), masked_scatter_=in_place_method("masked_scatter_", _masked_scatter_here))
 METHODS.update(__getitem__=getitem, __setitem__=setitem)

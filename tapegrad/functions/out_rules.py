@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..primitives.type_rules import is_dense
 from ..tape.checks import check_writable
-from ..tape.types import Type
+from .in_place import check_overlap
 
 # Functions that read their arguments while they write: not even the very argument may be `out`.
 _ALONE = frozenset("cat gather index_select kthvalue masked_select nonzero scatter scatter_add take topk".split())
@@ -47,12 +46,6 @@ _SAYINGS = {
 _SAYING = {name: saying for saying, names in _SAYINGS.items() for name in names.split()}
 _WITH_INDICES_ONLY = ("max", "min")  # with a dimension they are strict, without they are not
 
-_SHARED = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
-
-
 def check_dtype(name: str, wanted: dtypes.dtype, out: dtypes.dtype, *, is_one_of_several: bool) -> None:
     """Raise PyTorch's RuntimeError if the function takes an `out` of the result's dtype only, and this is another."""
     saying = _SAYING.get(name)
@@ -71,22 +64,4 @@ def check_memory(name: str, outs: Sequence[Any], arguments: Sequence[Any]) -> No
     for out in outs:
         if is_alone:
             check_writable(out)
-        for argument in arguments:
-            if argument is out:
-                if is_alone:
-                    raise RuntimeError(_SHARED)
-            elif argument._root() is out._root() and _overlap(argument, out, is_alone):
-                raise RuntimeError(_SHARED)
-
-
-def _overlap(first: Any, second: Any, is_alone: bool) -> bool:
-    """Whether two tensors of one storage meet, in part or (unless that is allowed) wholly; of dense ones only."""
-    from .strided import storage_offset
-
-    types: tuple[Type, Type] = (first._node.type, second._node.type)
-    if not all(type_.numel and is_dense(type_.shape, type_.strides) for type_ in types):
-        return False
-    starts = (storage_offset(first), storage_offset(second))
-    if starts[0] == starts[1] and types[0].numel == types[1].numel:
-        return is_alone or types[0].strides != types[1].strides
-    return starts[0] < starts[1] + types[1].numel and starts[1] < starts[0] + types[0].numel
+        check_overlap(out, tuple(arguments), fully=is_alone)

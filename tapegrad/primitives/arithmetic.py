@@ -132,11 +132,22 @@ scale.linear_in = (0,)
 
 
 def _add_multiple(a: Any, b: Any, factor: Any) -> Any:
-    product = np.multiply(b, factor)
-    if isinstance(product, np.ndarray) and product.shape == np.shape(a) and product.dtype == a.dtype:
-        return np.add(a, product, out=product)
-    return np.add(a, product)
+    return np.add(a, np.multiply(b, factor))
 
+
+def _add_multiple_of_arrays(a: Any, b: Any, factor: Any) -> Any:
+    product = np.multiply(b, factor)
+    return np.add(a, product, out=product)
+
+
+def _of_equal_arrays(types: Any) -> Any:
+    """Choose the sum that needs no memory of its own, for floats of one shape."""
+    a, b, factor = types
+    equal = a.shape == b.shape and a.ndim > 0 and a.dtype is b.dtype and a.strides == b.strides
+    return _add_multiple_of_arrays if equal and a.dtype in _NATIVE_FLOATS and factor.dtype.category <= a.dtype.category else None
+
+
+_NATIVE_FLOATS = (dtypes.float32, dtypes.float64)
 
 # a + factor * b, as an optimiser's step needs it: one record; the factor is a number, and not released.
 add_multiple: Primitive = elementwise(
@@ -155,6 +166,7 @@ add_multiple: Primitive = elementwise(
 )
 add_multiple.linear_in = (0, 1)
 add_multiple.jointly = True
+add_multiple.specialise = _of_equal_arrays
 
 # Powers and roots
 

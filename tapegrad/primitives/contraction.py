@@ -188,3 +188,20 @@ matmul_tn: Any = linear(
     torch=lambda torch, a, b: torch.matmul(a.mT, b),
     grad_name="MmBackward0",
 )
+
+
+def _of_matrices(product: Any) -> Any:
+    """Return what chooses this product for two matrices of floats, which BLAS multiplies with no further question."""
+
+    def specialise(a: Type, b: Type) -> Any:
+        plain = a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.dtype in _BLAS
+        return product if plain and a.numel and b.numel else None
+
+    return lambda types: specialise(*types)
+
+
+_BLAS = (dtypes.float32, dtypes.float64)
+
+matmul.specialise = _of_matrices(np.dot)
+matmul_nt.specialise = _of_matrices(lambda a, b: np.dot(a, b.T))
+matmul_tn.specialise = _of_matrices(lambda a, b: np.dot(a.T, b))

@@ -106,6 +106,8 @@ class Primitive:
         self.grad_name = grad_name or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.differentiable = differentiable and (derivatives is not None or vjp is not None)
         self.makes_leaf = False
+        # From the operands' types and the parameters to a NumPy function for just these (or None), where one is faster.
+        self.specialise: Callable[..., Any] | None = None
         self.transparent = False  # the marks that ``grad_fn`` looks through set it
         TABLE[name] = self
 

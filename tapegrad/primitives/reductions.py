@@ -17,7 +17,7 @@ from . import batching
 from .declare import Primitive, Sample, linear, other
 from .marks import tied
 from .selecting import accepting_0d, chosen, reduced_with_index, reducing, refuse, require_nonempty, with_reduced_axes
-from .summation import accumulator, sum_over
+from .summation import FEW, accumulator, sum_over
 from .type_rules import reduced_shape
 
 __all__ = [
@@ -82,6 +82,18 @@ reduce_sum = linear(
     torch=lambda torch, a, axes, keepdims: torch.sum(a, axes, keepdim=keepdims) if axes else torch.sum(a),
     grad_name="SumBackward0",
 )
+
+
+def _few_floats(types: Sequence[Type], axes: Shape, keepdims: bool) -> Any:
+    """Choose NumPy's own sum where it is as accurate: of so few floats that it adds them in one block."""
+    (a,) = types
+    if a.dtype not in (dtypes.float32, dtypes.float64) or not axes or math.prod([a.shape[axis] for axis in axes]) > FEW:
+        return None
+    axis = axes[0] if len(axes) == 1 else axes
+    return lambda a: np.add.reduce(a, axis=axis, keepdims=keepdims)
+
+
+reduce_sum.specialise = _few_floats
 
 
 def _product(a: Any, axes: Shape, keepdims: bool) -> Any:

@@ -38,7 +38,7 @@ def _shifted(a: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     if a.ndim and not all([a.shape[axis] for axis in axes]):
         return a, np.zeros((), a.dtype)
     largest = np.maximum.reduce(a.real if a.dtype.kind == "c" else a, axis=axes, keepdims=True)
-    if not np.logical_and.reduce(np.isfinite(largest), axis=None):
+    if not np.isfinite(np.add.reduce(largest, axis=None)):
         largest = np.where(np.isfinite(largest), largest, np.zeros((), largest.dtype))
     return a - largest, largest
 

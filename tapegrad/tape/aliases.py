@@ -110,6 +110,13 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
 
     Call `checks.check_writable` before computing `result`, so that an error leaves everything as it was.
     """
+    if _is_plain(tensor):
+        is_leaf = tensor._node.type.requires_grad
+        take_place(tensor, result)
+        if is_leaf:
+            make_leaf(tensor)
+        tensor._version_count += 1
+        return tensor
     root = tensor._root()
     if state.inference and not root._node.type.is_inference and result._node.type.is_inference:
         with GradMode(False, False):
@@ -124,6 +131,15 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
     else:
         _write_detached(root, base, result, tensor)
     return tensor
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether nothing but its value is to be thought of when the tensor is written: no alias, no history that stays."""
+    if tensor._alias_of is not None or tensor._views is not None or tensor._is_shared or tensor._own_version is not None:
+        return False
+    if state.inference or checks.inplace_checks:
+        return False
+    return not tensor._node.type.requires_grad or bool(tensor.is_leaf)
 
 
 def _way_from(base: Any, view: Any) -> tuple[tuple[Link, ...], tuple[Any, ...]]:

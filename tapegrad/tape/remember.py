@@ -47,19 +47,30 @@ def sweep_key(roots: Sequence[Any], cotangents: Sequence[Any], targets: list[Any
             enter(cotangent)
     if state.segment is not segment or segment.node is SEALED:
         return None
+    places = None if targets is None else _all_places(segment, targets)
+    if places is None and targets is not None:
+        return None
     return (
         tuple([root._node for root in roots]),
         tuple([None if cotangent is None else cotangent._node for cotangent in cotangents]),
-        None if targets is None else tuple([_places(segment, target) for target in targets]),
+        places,
         options,
         frozenset(segment.released),
     )
 
 
+def _all_places(segment: Segment, targets: list[Any]) -> tuple[Any, ...] | None:
+    """Return the slots that stand for each target; None where earlier segments may lead to one of them."""
+    if any([isinstance(origin, tuple) for origin in segment.origins.values()]):
+        return None
+    places = tuple([_places(segment, target) for target in targets])
+    return places if all([slots != () for slots in places]) else None
+
+
 def _places(segment: Segment, target: Any) -> Any:
-    """Return the slots that stand for a target on this segment."""
+    """Return the slots that stand for a target on this segment, () for none."""
     if isinstance(target, tuple):
-        return target[1] if target[0] is segment else target
+        return target[1] if target[0] is segment else ()
     return tuple([slot for places in (segment.origins, segment.leaves) for slot, leaf in places.items() if leaf is target])
 
 

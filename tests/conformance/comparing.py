@@ -11,7 +11,7 @@ import numpy as np
 
 from .translation import as_array
 
-TOLERANCE = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
+TOLERANCES = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 
 class Outcome:
@@ -26,7 +26,12 @@ class Outcome:
 
 
 def run(
-    library: Any, function: Callable[..., Any], sample: Any, process: Callable[[Any], Any] = lambda results: results, *, second: bool = False
+    library: Any,
+    function: Callable[..., Any],
+    sample: Any,
+    process: Callable[[Any], Any] = lambda results: results,
+    *,
+    second: bool = False,
 ) -> Outcome:
     """Apply a function to a sample, a tuple of (input, arguments, options), and differentiate.
 
@@ -121,55 +126,56 @@ def described(value: Any) -> Any:
 # Comparing
 
 
-def difference(ours: Outcome, theirs: Outcome, *, elementwise: bool) -> str | None:
-    """Return in words how an outcome differs from the one expected, or None.
+class Comparison:
+    """How an outcome is compared with the one expected.
 
     Elements of an elementwise function differ by so much of themselves, those of others and of gradients of the largest one.
     """
-    if ours.error is None and is_missing_derivative(theirs.error):
+
+    def __init__(self, elementwise: bool = False, tolerances: dict[str, float] | None = None) -> None:
+        self.elementwise = elementwise
+        self.tolerances = TOLERANCES | (tolerances or {})
+
+    def difference(self, ours: Outcome, theirs: Outcome) -> str | None:
+        """Return the first difference in words, or None."""
+        if ours.error is None and is_missing_derivative(theirs.error):
+            return None
+        if theirs.error is not None or ours.error is not None:
+            return error_difference(ours.error, theirs.error)
+        for aspect in ("results", "compared", "gradients", "second"):
+            found = self._nested(getattr(ours, aspect), getattr(theirs, aspect), aspect)
+            if found is not None and not (aspect == "results" and found.is_of_values and theirs.results is not theirs.compared):
+                return found.text
         return None
-    if theirs.error is not None or ours.error is not None:
-        return error_difference(ours.error, theirs.error)
-    for aspect in ("results", "compared", "gradients", "second"):
-        mine, other = getattr(ours, aspect), getattr(theirs, aspect)
-        values = aspect != "results" or theirs.results is theirs.compared
-        found = _difference(mine, other, aspect, elementwise and aspect in ("results", "compared"), values)
-        if found is not None:
-            return found
-    return None
+
+    def _nested(self, ours: Any, theirs: Any, where: str) -> _Difference | None:
+        if isinstance(theirs, np.ndarray) and isinstance(ours, np.ndarray):
+            return self._of_arrays(ours, theirs, where)
+        if type(ours) is not type(theirs):
+            return _Difference(f"{where}: {_short(ours)}, not {_short(theirs)}")
+        if not isinstance(theirs, dict | list):
+            return None if ours == theirs else _Difference(f"{where}: {ours!r}, not {theirs!r}")
+        if isinstance(theirs, list):
+            ours, theirs = dict(enumerate(ours)), dict(enumerate(theirs))
+        if list(ours) != list(theirs):
+            return _Difference(f"{where}: {list(ours)}, not {list(theirs)}")
+        parts = [self._nested(ours[key], theirs[key], f"{where}.{key}") for key in theirs]
+        found = [part for part in parts if part is not None]
+        return min(found, key=lambda part: part.is_of_values, default=None)
+
+    def _of_arrays(self, ours: Any, theirs: Any, where: str) -> _Difference | None:
+        if ours.shape != theirs.shape:
+            return _Difference(f"{where}: shape {ours.shape}, not {theirs.shape}")
+        elementwise = self.elementwise and where.startswith(("results", "compared"))
+        if is_near(ours, theirs, self.tolerances.get(str(theirs.dtype), 0.0), elementwise):
+            return None
+        return _Difference(f"{where}: {_short(ours)}, not {_short(theirs)}", is_of_values=True)
 
 
-def _difference(ours: Any, theirs: Any, where: str, elementwise: bool, values: bool) -> str | None:
-    if type(ours) is not type(theirs):
-        return f"{where}: {_short(ours)}, not {_short(theirs)}"
-    if isinstance(theirs, np.ndarray):
-        return _array_difference(ours, theirs, where, elementwise, values)
-    if isinstance(theirs, dict):
-        if ours.keys() != theirs.keys():
-            return f"{where}: {list(ours)}, not {list(theirs)}"
-        parts = [(f"{where}.{key}", ours[key], theirs[key]) for key in theirs]
-    elif isinstance(theirs, list):
-        if len(ours) != len(theirs):
-            return f"{where}: {len(ours)} of them, not {len(theirs)}"
-        parts = [(f"{where}[{place}]", ours[place], theirs[place]) for place in range(len(theirs))]
-    else:
-        return None if ours == theirs else f"{where}: {ours!r}, not {theirs!r}"
-    for name, mine, other in parts:
-        found = _difference(mine, other, name, elementwise, values)
-        if found is not None:
-            return found
-    return None
-
-
-def _array_difference(ours: Any, theirs: Any, where: str, elementwise: bool, values: bool) -> str | None:
-    if ours.shape != theirs.shape:
-        return f"{where}: shape {ours.shape}, not {theirs.shape}"
-    if not values:
-        return None
-    tolerance = TOLERANCE.get(str(theirs.dtype), 0.0)
-    if not is_near(ours, theirs, tolerance, elementwise):
-        return f"{where}: {_short(ours)}, not {_short(theirs)}"
-    return None
+class _Difference:
+    def __init__(self, text: str, is_of_values: bool = False) -> None:
+        self.text = text
+        self.is_of_values = is_of_values
 
 
 def is_near(ours: Any, theirs: Any, tolerance: float, elementwise: bool) -> bool:
@@ -223,7 +229,8 @@ def text_of(error: Exception) -> str:
 
 def is_of_python(error: Exception | None) -> bool:
     """Return whether Python raised this because a method of a class written in C was called on something else."""
-    return isinstance(error, TypeError) and bool(re.match("descriptor '.*' for '.*' objects doesn't apply to", str(error)))
+    texts = "descriptor '.*' for '.*' objects doesn't apply to|'int' object has no attribute"
+    return isinstance(error, TypeError | AttributeError) and bool(re.match(texts, str(error)))
 
 
 def is_missing_derivative(error: Exception | None) -> bool:
