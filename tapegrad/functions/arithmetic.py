@@ -8,6 +8,8 @@ from .. import dtypes, operators
 from ..primitives import arithmetic
 from ..primitives.casting import cast
 from ..return_types import return_type
+from ..tape.aliases import in_place
+from ..tape.checks import check_writable
 from ..tape.record import here, record
 from ..tensor import Tensor
 from .declare import accepts_out, c_name, operand, require_tensor, write_out, wrong_type
@@ -396,6 +398,20 @@ METHODS.update(
     in_place_methods("add addcdiv addcmul deg2rad div divide heaviside ldexp lerp logit mvlgamma pow rad2deg round square sub", METHODS)
 )
 METHODS.update(in_place_methods("subtract true_divide xlogy", METHODS))
+_general_add_in_place = METHODS["add_"]
+
+
+def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Add ``alpha * other`` in place, and return the tensor."""
+    if alpha.__class__ is float and isinstance(other, Tensor):
+        old, new = self._node.type, other._node.type
+        if old.dtype is new.dtype and old.shape == new.shape and old.strides == new.strides and old.dtype.is_floating_point:
+            check_writable(self)  # an optimiser's step: nothing is to be cast or broadcast
+            return in_place(self, record(arithmetic.add_multiple, (self, other, alpha)))
+    return _general_add_in_place(self, other, alpha=alpha)
+
+
+METHODS["add_"] = add_
 
 
 def _polygamma_method(self: Any, n: int) -> Any:

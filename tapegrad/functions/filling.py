@@ -68,7 +68,7 @@ def _check_expands(shape: tuple[int, ...], source: tuple[int, ...]) -> None:
 
 def _goes_on(self: Any) -> bool:
     """Whether the tensor is in a graph that goes on to what it was before, which gets a gradient of zeros."""
-    return state.grad_enabled and self.requires_grad and self._alias_of is None
+    return state.grad_enabled and self.requires_grad and self._base is None
 
 
 def fill_(self: Any, value: Any) -> Any:

@@ -76,8 +76,14 @@ def _share_buffer(root: Any, view: Any) -> None:
     if root._is_shared and is_concrete(root) and buffer_is_seen(root):
         if not is_concrete(view):
             read(view)
-        chain = tuple([link for link in view._chain if link[0] != "detach"])
-        view._array = apply_chain_to_array(root._array, chain, view._chain_numbers)
+        view._array = _part_of(root._array, view)
+
+
+def _part_of(buffer: np.ndarray[Any, Any], view: Any) -> np.ndarray[Any, Any]:
+    """Return the part of its root's buffer that a view is."""
+    chain = tuple([link for link in view._chain if link[0] != "detach"])
+    part: np.ndarray[Any, Any] = apply_chain_to_array(buffer, chain, view._chain_numbers)
+    return part
 
 
 def regenerate(view: Any) -> None:
@@ -196,22 +202,27 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
         take_place(root, result)
     if was_leaf:
         make_leaf(root)
-    if written._own_version is None:
+    is_tracked = written._own_version is None
+    if is_tracked:
         root._version_count += 1
     else:
         written._own_version[0] += 1
     if root._views is not None:
         for view in live_views(root):
-            if view._base is None and view is not base and view.requires_grad and not view.is_leaf:
+            if view is not base and not view._is_stale and (view._base is None or not is_tracked) and _has_history(view):
                 _assign(view)
             else:
-                _make_stale(view, written._own_version is None)
+                _make_stale(view, is_tracked)
 
 
-def _assign(detached: Any) -> None:
-    """Give a detached tensor that has a history of its own the new data of its root."""
+def _has_history(tensor: Any) -> bool:
+    return bool(tensor.requires_grad and not tensor.is_leaf)
+
+
+def _assign(view: Any) -> None:
+    """Give a detached tensor that has a history of its own, or after an edit of data a view, the new data of its root."""
     with GradMode(True, False):
-        take_place(detached, record(assign, (detached, as_it_is(detached))))
+        take_place(view, record(assign, (view, as_it_is(view))))
 
 
 def make_leaf(tensor: Any) -> None:
@@ -318,12 +329,10 @@ def export(tensor: Any) -> np.ndarray[Any, Any]:
         root._is_shared = True
         for view in live_views(root):
             if not view._is_stale:
-                _share_buffer(root, view)
+                read(view)
+                view._array = _part_of(root._array, view)
     buffer: np.ndarray[Any, Any] = root._array
-    if tensor is root:
-        return buffer[...]
-    chain = tuple([link for link in tensor._chain if link[0] != "detach"])
-    shown = apply_chain_to_array(buffer, chain, tensor._chain_numbers)
+    shown = buffer if tensor is root else _part_of(buffer, tensor)
     if buffer.flags.writeable and not shown.flags.writeable:  # a view through `expand`
         shown.flags.writeable = True
     return shown[...] if shown is buffer else shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def own_buffer(root: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         for stride, expected, length in zip(array.strides, type_.strides, array.shape, strict=True)
     )
     # Held by the root, its aliases, this function's and its caller's variables, and the call that counts.
-    alone = sys.getrefcount(array) <= _references(root, array) + 3
+    alone = sys.getrefcount(array) <= _references(root, array) + 3 and not _parts_are_held(root, array)
     if laid_out and alone and array.base is None and array.flags.writeable:
         return array
     order = sorted(range(array.ndim), key=lambda axis: (-type_.strides[axis], axis))
@@ -49,6 +50,14 @@ def _references(root: Any, buffer: Any) -> int:
     arrays = [view._array for view in live_views(root) if is_concrete(view)]
     parts = {id(array) for array in arrays if getattr(array, "base", None) is buffer}  # an array that two have is one
     return 1 + sum([array is buffer for array in arrays]) + len(parts)
+
+
+def _parts_are_held(root: Any, buffer: Any) -> bool:
+    """Whether others than the root's aliases hold the array of one of them, such as a sealed segment as a residual."""
+    parts = [view._array for view in live_views(root) if is_concrete(view) and view._array is not buffer]
+    holders = Counter([id(part) for part in parts])
+    # Held by its aliases, this function's list and variable, and the call that counts.
+    return any([sys.getrefcount(part) > holders[id(part)] * 2 + 2 for part in parts])
 
 
 def buffer_is_seen(root: Any) -> bool:

@@ -190,7 +190,7 @@ class Sweep:
                 results = (results,)
             for operand, wants, result in zip(node.operands, wanting, results, strict=False):
                 if wants and result is not None:
-                    self._contribute(adjoints, operand, result)
+                    self._contribute(segment, adjoints, operand, result)
             return
         is_complex = node.type.dtype.is_complex
         if is_complex:
@@ -198,7 +198,7 @@ class Sweep:
         for operand, wants, rule in zip(node.operands, wanting, primitive.derivatives, strict=True):
             if wants and rule is not None:
                 result = self._apply(rule, segment, node, cotangent, ())
-                self._contribute(adjoints, operand, _conj(result) if is_complex else result)
+                self._contribute(segment, adjoints, operand, _conj(result) if is_complex else result)
 
     def _apply(self, rule: Any, segment: Segment, node: Node, cotangent: Any, needs: tuple[bool, ...]) -> Any:
         """Call a rule with the arguments that it names."""
@@ -232,9 +232,16 @@ class Sweep:
             handle = self.handles[output.slot] = handle_for(segment, output, self.create_graph)
         return handle
 
-    def _contribute(self, adjoints: dict[int, Any], operand: Any, result: Any) -> None:
-        """Add a rule's result to the adjoint of its operand, summed and cast to the operand's type."""
+    def _contribute(self, segment: Segment, adjoints: dict[int, Any], operand: Any, result: Any) -> None:
+        """Add a rule's result to the adjoint of its operand, summed and cast to the operand's type.
+
+        For an outside value it goes on to where that came from at once, so that several are added in the order of the
+        records that they come from, however the tape was cut into segments.
+        """
         result = fit(result, operand.type)
+        if operand.node.primitive is IMPORT:
+            self._follow(segment.origins[operand.slot], result)
+            return
         seen = adjoints.get(operand.slot)
         adjoints[operand.slot] = result if seen is None else seen + result
 

@@ -42,10 +42,11 @@ UNARY = (
     ".nan_to_num()",
 )
 BINARY = ("+", "-", "*")
-METHODS = ("add", "sub", "mul", "maximum", "minimum", "atan2", "hypot", "fmax")
+METHODS = ("add", "sub", "mul", "maximum", "minimum", "hypot", "fmax")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-REDUCTIONS = ("sum", "mean", "amax", "amin", "prod", "logsumexp")
-WHOLE = (".sum()", ".mean()", ".prod()", ".max()", ".min()", ".amax()", ".std()", ".var()", ".norm()", ".any()", ".all()")
+# A product comes last: what its second derivatives depend on differs.
+REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "prod")
+WHOLE = (".sum()", ".mean()", ".max()", ".min()", ".amax()", ".std()", ".var()", ".norm()", ".any()", ".all()", ".prod()")
 ALONG = ("softmax", "log_softmax", "cumsum", "argmax", "argmin")
 IN_PLACE_UNARY = ("sin_", "tanh_", "neg_", "zero_", "sigmoid_", "relu_", "abs_", "square_", "cos_")
 IN_PLACE_BINARY = ("add_", "sub_", "mul_", "copy_", "clamp_min_")
@@ -112,13 +113,13 @@ def reduction(writer: Writer) -> str | None:
         return None
     kind = writer.integer(0, 5)
     if kind == 0:
-        return f"{name}{writer.pick(WHOLE)}"
+        return f"{name}{writer.pick(WHOLE[:-1] if writer.graphs else WHOLE)}"
     if kind == 1:
         return f"{name}.{writer.pick(ALONG)}({axis(writer, name)})"
     if kind == 2:
         return f"{name}.{writer.pick(('max', 'min'))}({axis(writer, name)}, keepdim={writer.happens(2)})[0]"
     keep = f", keepdim={writer.happens(2)}"
-    return f"{name}.{writer.pick(REDUCTIONS)}({axis(writer, name)}{keep})"
+    return f"{name}.{writer.pick(REDUCTIONS[:-1] if writer.graphs else REDUCTIONS)}({axis(writer, name)}{keep})"
 
 
 def matrix_product(writer: Writer) -> str | None:
@@ -401,7 +402,7 @@ def backward(writer: Writer) -> str | None:
     name = writer.tensor(lambda tensor: tensor.requires_grad and is_leaf(tensor) is False) or writer.tensor()
     if name is None:
         return None
-    options = writer.pick(("", "", "retain_graph=True", "retain_graph=True", "create_graph=True"))
+    options = writer.keeping()
     comma = ", " if options else ""
     kind = writer.integer(0, 5)
     if kind == 0:
@@ -423,7 +424,7 @@ def gradient(writer: Writer) -> str | None:
     if root is None:
         return None
     unused = writer.pick(("allow_unused=True", "allow_unused=True", "materialize_grads=True", "allow_unused=None"))
-    options = writer.pick(("create_graph=True", "create_graph=True", "retain_graph=True", "retain_graph=False"))
+    options = writer.keeping() or "retain_graph=False"
     inputs = f"[{first}, {second}]" if writer.happens(2) else first
     scaled = f"({root} * c(0.6)).sum()" if writer.happens(2) else f"{root}.sum()"
     return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{0 if inputs == first else -1}].contiguous().clone()"
@@ -435,7 +436,7 @@ def gradient_with_cotangent(writer: Writer) -> str | None:
         return None
     shape, dtype = writer.of(root).shape, writer.of(root).dtype
     cotangent = writer.tensor(lambda tensor: tensor.shape == shape and tensor.dtype is dtype)
-    options = writer.pick(("create_graph=True", "retain_graph=True"))
+    options = "create_graph=True" if writer.graphs and writer.happens(2) else "retain_graph=True"
     if options == "retain_graph=True":
         cotangent = f"{cotangent}.detach()"
     return f"{writer.target()} = t.autograd.grad({root}, {first}, {cotangent}, allow_unused=True, {options})[0].contiguous().clone()"
@@ -468,7 +469,7 @@ def change_flags(writer: Writer) -> str | None:
             f"{name}.requires_grad_()",
             f"{name}.requires_grad_(False)",
             f"{name}.retain_grad()",
-            f"{name} = {name}.detach_()" if is_leaf(writer.of(name)) is False else f"{name}.requires_grad_()",
+            f"{name} = {name}.detach_()" if is_product(writer.of(name)) else f"{name}.requires_grad_()",
             f"{name} = {name}.detach().requires_grad_()",
             f"{name} = {name}.detach().clone().requires_grad_()",
             f"{name}.requires_grad = {writer.happens(2)}",

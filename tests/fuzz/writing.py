@@ -31,12 +31,14 @@ Production = Callable[["Writer"], str | None]
 class Writer:
     """Writes one program, statement by statement.
 
-    With `singles`, some tensors are float32; without `outside`, no NumPy array shares a tensor's memory.
+    With `singles`, some tensors are float32; without `outside`, no NumPy array shares a tensor's memory; with `graphs`,
+    there are gradients of gradients, and no empty tensors.
     """
 
-    def __init__(self, chance: random.Random, singles: bool, outside: bool = True) -> None:
+    def __init__(self, chance: random.Random, singles: bool, graphs: bool = True, outside: bool = True) -> None:
         self.chance = chance
         self.singles = singles
+        self.graphs = graphs
         self.outside = outside
         self.program: list[str] = []
         self.names = namespace(tapegrad)
@@ -71,8 +73,12 @@ class Writer:
 
     def shape(self) -> tuple[int, ...]:
         """Return a shape, rarely an empty one."""
-        found: tuple[int, ...] = self.pick(SHAPES if self.happens(4) else SHAPES[:9])
+        found: tuple[int, ...] = self.pick(SHAPES if not self.graphs and self.happens(4) else SHAPES[:9])
         return found
+
+    def keeping(self) -> str:
+        """Return whether the graph is released or kept after a sweep, or one of its gradients created."""
+        return str(self.pick(("create_graph=True" if self.graphs else "", "", "retain_graph=True", "retain_graph=True")))
 
     # What is there
 
