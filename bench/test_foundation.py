@@ -35,6 +35,7 @@ def _multiplying() -> Callable[[], None]:
 @pytest.mark.benchmark(group="4000 records of a * b, 4×4 float32")
 @pytest.mark.parametrize("contender", ["tape", "tape, requires_grad", "numpy"])
 def test_recording(benchmark: Any, contender: str) -> None:
+    """Recording on a trie hit, beside NumPy's own multiplication."""
     work = _multiplying() if contender == "numpy" else _recording(contender != "tape")
     assert benchmark(work) is None
 
@@ -42,6 +43,7 @@ def test_recording(benchmark: Any, contender: str) -> None:
 @pytest.mark.benchmark(group="100 steps of the MLP 64-64-10, batch 32")
 @pytest.mark.parametrize("contender", ["tapegrad", "torch"])
 def test_training_step(benchmark: Any, contender: str) -> None:
+    """A small network's training step, beside PyTorch's."""
     framework = tapegrad if contender == "tapegrad" else peer()
     if framework is None:
         pytest.skip("PyTorch is not installed")

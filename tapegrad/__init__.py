@@ -106,7 +106,7 @@ _attach(Tensor)
 del tensor  # the submodule; the name is the function's  # noqa: F821
 
 # What is loaded when first asked for: submodules, and names of modules outside functions/.
-_SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "teach")
+_SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "special", "teach")
 _NAMES_OF = {
     "nn.functional": """
         adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d

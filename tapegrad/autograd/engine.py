@@ -9,6 +9,7 @@ from typing import Any
 
 from ..functions.creation import zeros_like
 from ..functions.in_place import laid_out
+from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.record import record
@@ -105,8 +106,6 @@ def _first_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: s
 
 def _own(gradient: Tensor, taken: set[int], name: str | None) -> Tensor:
     """Return a tensor object of the leaf's own: a gradient that is the user's, or another leaf's, is not shared."""
-    from ..primitives.movement import alias
-
     if name is not None or id(gradient) in taken or gradient._alias_of is not None:
         gradient = record(alias, (gradient,), (), name)
     taken.add(id(gradient))

@@ -25,5 +25,13 @@ def save(losses: list[float], path: Path) -> None:
     axes = figure.add_subplot()
     axes.plot(range(1, len(losses) + 1), losses, marker="o", markersize=3)
     axes.set(title="Learning to read digits", xlabel="epoch", ylabel="mean loss (cross entropy)", yscale="log")
+    axes.set_xticks(_ticks(len(losses)))
     axes.grid(alpha=0.3, which="both")
     figure.savefig(path, dpi=150)
+
+
+def _ticks(epochs: int) -> list[int]:
+    """Return the epochs to write at the axis: the first, and round numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    return [1, *[int(tick) for tick in MaxNLocator(8, integer=True).tick_values(1, epochs) if 1 < tick <= epochs]]

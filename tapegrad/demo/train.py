@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=_positive_int, default=30, metavar="N", help="passes over the images (default %(default)s)")
     parser.add_argument("--batch-size", type=_positive_int, default=32, metavar="N", help="images in a step (default %(default)s)")
     parser.add_argument("--lr", type=_positive_float, default=0.003, metavar="RATE", help="learning rate (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random numbers (default %(default)s)")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of the random numbers (default %(default)s)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the picture of the loss (default tapegrad-demo.png)")
 
 
@@ -84,7 +84,9 @@ def accuracy(model: Any, data: digits.Digits) -> float:
 
 def show_tape(model: Any, data: digits.Digits) -> None:
     """Print the tape of one training step, the moment before its reverse sweep."""
-    images, labels = data.train_images[:_SHOWN_IMAGES], data.train_labels[:_SHOWN_IMAGES]
+    images, labels = data.train_images[:_SHOWN_IMAGES].clone(), data.train_labels[:_SHOWN_IMAGES].clone()
+    for part in (images, labels):
+        part.tolist()  # computes it, so that how it was made is no part of the table
     loss = torch.nn.functional.cross_entropy(model(images), labels)
     print(f"\nThe tape of a training step with {_SHOWN_IMAGES} images, before its reverse sweep; the last value is the loss.\n")
     print_tape(loss, {"images": images, "labels": labels, **dict(model.named_parameters())})
@@ -153,15 +155,34 @@ def _fail(reason: str) -> int:
     return 1
 
 
+def _int(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
 def _positive_int(text: str) -> int:
-    number = int(text)
+    number = _int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not positive")
+    if number > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text} is too large")
+    return number
+
+
+def _seed(text: str) -> int:
+    number = _int(text)
+    if not -(2**63) <= number < 2**64:
+        raise argparse.ArgumentTypeError(f"{text} does not fit into 64 bits")
     return number
 
 
 def _positive_float(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not positive")
+        raise argparse.ArgumentTypeError(f"{text} is not a positive, finite number")
     return number

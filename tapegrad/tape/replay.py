@@ -78,7 +78,8 @@ class Sweep:
     def _leave_out(self) -> None:
         """Drop the gradients of leaves that do not take one (any more)."""
         for key, (leaf, _) in list(self.leaf_gradients.items()):
-            if leaf._takes_no_gradient or not leaf.requires_grad:
+            requires_grad = leaf.requires_grad if leaf._is_stale else leaf._node.type.requires_grad
+            if leaf._takes_no_gradient or not requires_grad:
                 del self.leaf_gradients[key]
 
     def _sweep(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:

@@ -78,8 +78,9 @@ def _leaf(type_: Any) -> Tensor:
 def _stand_in(copies: dict[Segment, Segment], stretch: Stretch, output: Any) -> Tensor:
     """Return a tensor at this place in the copies; its value does not matter."""
     copy = copies[stretch.segment]
-    if output.slot in copy.leaves:
-        return copy.leaves[output.slot]  # type: ignore[no-any-return]
+    leaf = copy.leaves.get(output.slot, copy.origins.get(output.slot))
+    if isinstance(leaf, Tensor):
+        return leaf
     tensor = _leaf(output.type)
     tensor._home = copy
     tensor._home_slot = output.slot

@@ -17,7 +17,7 @@ from ..tape.record import address_of
 from ..tape.trace import IMPORT, LEAF
 from ..tape.types import Type
 from ..tensor import Tensor
-from .adjoints import adjoints_of
+from .adjoints import adjoints_of, can_start
 from .history import History, Line
 
 _HEADINGS = ("slot", "operation", "operands", "shape", "value", "kept", "adjoint")
@@ -46,12 +46,12 @@ def print_tape(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None 
     >>> w = tapegrad.tensor([0.5, -1.0], requires_grad=True)
     >>> x = tapegrad.tensor([2.0, 3.0])
     >>> print_tape((w * x).sum() ** 2, {"w": w, "x": x})
-    slot  operation           operands  shape  value      kept  adjoint
-    v0    leaf w                          [2]    [0.5, -1]        [-8, -12]
-    v1    constant x                                    [2]    [2, 3]     kept
-    v2    mul                                 v0, v1    [2]    [1, -3]          [-4, -4]
-    v3    reduce_sum axes=(0) v2        []     -2         kept  -4
-    v4    integer_power n=2                   v3        []     4                1
+    slot  operation            operands  shape  value      kept  adjoint
+    v0    leaf w                         [2]    [0.5, -1]        [-8, -12]
+    v1    constant x                     [2]    [2, 3]     kept
+    v2    mul                  v0, v1    [2]    [1, -3]          [-4, -4]
+    v3    reduce_sum axes=(0)  v2        []     -2         kept  -4
+    v4    integer_power n=2    v3        []     4                1
     """
     print(tape_table(tensor, names, cotangent=cotangent))
 
@@ -68,14 +68,16 @@ def tape_table(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None 
     - *shape*: with the dtype, where that is not the default one.
     - *value*: if it has few elements, these; else the smallest and the largest. Values that are pending are computed for the
       table alone. Of what has been materialised, the tape has only what it kept, and what follows from that; "-"
-      is the rest. A leaf that was never modified, nor viewed, has its value itself.
+      is the rest. A leaf has its value itself; after "now", if it may have been modified since.
     - *kept*: whether the reverse sweep needs the value. "released": it did, and had its turn.
     - *adjoint*: the derivative of the last line by this one. There is none without history, or once released.
 
     Args:
         tensor: whose history; without one, everything on this thread's open segment, with the grad mode marks.
         names: what tensors are called in the table, such as ``dict(model.named_parameters())``.
-        cotangent: the adjoint of `tensor` to start with; needed unless it is real and has one element.
+        cotangent: the adjoint of `tensor` to start with, of its shape; needed unless it is real and has one element.
+
+    Raises TypeError or ValueError for an argument that is none of these.
 
     >>> import tapegrad
     >>> x = tapegrad.tensor(3.0, requires_grad=True)
@@ -85,7 +87,19 @@ def tape_table(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None 
     v1    mul        v0, v0    []     9            1
     v2    add        v1, 1     []     10           1
     """
-    return _aligned(tape_rows(tensor, names, cotangent=cotangent))
+    rows = tape_rows(tensor, names, cotangent=cotangent)
+    table = _aligned(rows)
+    if tensor is None or cotangent is not None or address_of(tensor)[0] is None or any(row.kept == "released" for row in rows):
+        return table
+    type_ = tensor._node.type
+    if can_start(type_, None) or not type_.requires_grad:
+        return table
+    return f"{table}\n(no adjoints: {_why_none(type_)}; give one, as cotangent=)"
+
+
+def _why_none(type_: Type) -> str:
+    what = "a complex value" if type_.numel == 1 else f"shape [{', '.join(map(str, type_.shape))}]"
+    return f"a value of {what} needs a cotangent"
 
 
 def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None) -> list[Row]:
@@ -96,6 +110,7 @@ def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None =
     >>> [row.operation for row in tape_rows(x.exp().sin())]
     ['leaf', 'exp', 'sin']
     """
+    _check(tensor, names, cotangent)
     names = names or {}
     history = History(tensor)
     if tensor is not None and history.root is None:
@@ -106,6 +121,8 @@ def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None =
     for line in history.lines:
         if isinstance(line, Line):
             value = f"{type(line.error).__name__}!" if line.error is not None else _value_text(line.value)
+            if value == "-" and line.leaf is not None and is_concrete(line.leaf) and not line.leaf._is_stale:
+                value = f"now {_value_text(line.leaf._array)}"
             operands = ", ".join(_operand_text(operand, slots) for operand in line.operands)
             adjoint = _value_text(adjoints[line]) if line in adjoints else ""
             operation = _operation_text(line, _name_of(line, names))
@@ -113,6 +130,24 @@ def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None =
         else:
             rows.append(Row("", f"gradients {'on' if line.grad_enabled else 'off'}", "", "", "", "", ""))
     return rows
+
+
+def _check(tensor: Any, names: Any, cotangent: Any) -> None:
+    """Raise TypeError or ValueError for arguments that are not what they should be."""
+    for argument, value in (("tensor", tensor), ("cotangent", cotangent)):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{argument} must be a tensor, not {type(value).__name__}")
+    if names is not None and not isinstance(names, Mapping):
+        raise TypeError(f"names must be a mapping of names to tensors, such as {{'x': x}}, not {type(names).__name__}")
+    for name, named in (names or {}).items():
+        if not isinstance(name, str) or not isinstance(named, Tensor):
+            raise TypeError(f"names must map names to tensors; {name!r} is mapped to {type(named).__name__}")
+    if cotangent is None:
+        return
+    if tensor is None:
+        raise TypeError("a cotangent needs the tensor that it is the cotangent of")
+    if cotangent.shape != tensor.shape:
+        raise ValueError(f"the cotangent has shape {list(cotangent.shape)}, and the tensor {list(tensor.shape)}")
 
 
 def _lone_row(tensor: Tensor, names: Mapping[str, Tensor]) -> Row:
@@ -185,8 +220,9 @@ def _value_text(value: Any) -> str:
     if array.dtype.kind == "b":
         return f"{np.count_nonzero(array)} of {array.size} True"
     if array.dtype.kind == "c":
-        return f"0 .. {_number_text(float(np.abs(array).max()))} in magnitude"
-    return f"{_number_text(array.min().item())} .. {_number_text(array.max().item())}"
+        return f"0 .. {_number_text(float(np.abs(array).max()))} in magnitude" if array.any() else "0"
+    lowest, highest = _number_text(array.min().item()), _number_text(array.max().item())
+    return lowest if lowest == highest != "nan" else f"{lowest} .. {highest}"
 
 
 def _elements_text(array: Any) -> str:
