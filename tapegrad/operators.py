@@ -29,8 +29,11 @@ def primitive_from(source: Any) -> Any:
     return getattr(import_module(f"tapegrad.primitives.{family}"), name)
 
 
-def binary(source: Any) -> Callable[[Any, Any], Any]:
-    """Return the method for `self <operator> other`, which records a primitive (see `primitive_from`)."""
+def binary(source: Any, takes_arrays: bool = False) -> Callable[[Any, Any], Any]:
+    """Return the method for `self <operator> other`, which records a primitive (see `primitive_from`).
+
+    A NumPy array as `other` is NumPy's to handle (see ``Tensor.__array_wrap__``), unless the operator `takes_arrays`.
+    """
     primitive: Any = None
 
     def operator(self: Any, other: Any) -> Any:
@@ -55,6 +58,10 @@ def binary(source: Any) -> Callable[[Any, Any], Any]:
         if primitive is None:
             primitive = primitive_from(source)
         operand = operand_from(other)
+        if operand is None and takes_arrays and isinstance(other, np.ndarray):
+            from .functions.from_data import as_tensor
+
+            operand = as_tensor(other)
         return NotImplemented if operand is None else record(primitive, (self, operand))
 
     return operator
@@ -106,10 +113,6 @@ def operand_from(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray):
-        from .functions.from_data import as_tensor
-
-        return as_tensor(value)
     if isinstance(value, (bool, int, float, complex)):
         plain: type = int if isinstance(value, int) else float if isinstance(value, float) else complex
         return plain(value)
@@ -132,4 +135,17 @@ def power(self: Any, exponent: Any) -> Any:
     operand = operand_from(exponent)
     if operand is None:
         return NotImplemented
+    if operand.__class__ is bool and self.dtype is dtypes.bool:
+        return self | (not operand)
+    if operand.__class__ is int and self.dtype.category == dtypes.INTEGER:
+        _check_exponent(operand, self.dtype)
     return record(general, (self, operand), (), "PowBackward0" if operand.__class__ in NUMBERS else None)
+
+
+def _check_exponent(exponent: int, dtype: dtypes.dtype) -> None:
+    """Raise for an exponent that integers of this dtype cannot be raised to."""
+    if exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if exponent > np.iinfo(dtypes.array_type(dtype)).max:
+        name = "int" if dtype is dtypes.int32 else f"{dtype.name}_t"
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")

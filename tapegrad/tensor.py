@@ -316,7 +316,9 @@ class Tensor:
         """How often the storage was modified in place."""
         if self._node.type.is_inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return self._root()._version_count if self._own_version is None else self._own_version[0]
+        root = self._root()
+        own = root._own_version if self._own_version is None else self._own_version
+        return root._version_count if own is None else own[0]
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -332,6 +334,10 @@ class Tensor:
     @data.setter
     def data(self, value: Tensor) -> None:
         tape.aliases.set_data(self, value)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
         """Return a tensor that shares the storage and has no history."""
@@ -392,8 +398,8 @@ class Tensor:
     __le__ = operators.binary("comparison.less_equal")
     __gt__ = operators.binary("comparison.greater")
     __ge__ = operators.binary("comparison.greater_equal")
-    __eq__ = operators.binary("comparison.equal")  # a tensor, as in PyTorch and NumPy
-    __ne__ = operators.binary("comparison.not_equal")
+    __eq__ = operators.binary("comparison.equal", takes_arrays=True)  # a tensor, as in PyTorch and NumPy
+    __ne__ = operators.binary("comparison.not_equal", takes_arrays=True)
     __and__ = __rand__ = operators.binary("comparison.bitwise_and")
     __or__ = __ror__ = operators.binary("comparison.bitwise_or")
     __xor__ = __rxor__ = operators.binary("comparison.bitwise_xor")
@@ -401,7 +407,13 @@ class Tensor:
     __rlshift__ = operators.reflected("comparison.left_shift")
     __rshift__ = operators.binary("comparison.right_shift")
     __rrshift__ = operators.reflected("comparison.right_shift")
-    __invert__ = operators.unary("comparison.bitwise_not")
+    _bitwise_not = operators.unary("comparison.bitwise_not")
+
+    def __invert__(self) -> Tensor:
+        if self._node.type.dtype.category > dtypes.INTEGER:
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        result: Tensor = self._bitwise_not()
+        return result
 
     def __pos__(self) -> Tensor:
         return self
@@ -458,6 +470,12 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Tensor:
+        """Return a NumPy function's result for a tensor as a tensor; bools become uint8, as in PyTorch."""
+        from .functions.from_data import from_numpy
+
+        return from_numpy(array.astype(np.uint8) if array.dtype == np.bool_ else array)
+
     def __bool__(self) -> builtins.bool:
         numel = self._node.type.numel
         if numel != 1:
@@ -498,6 +516,9 @@ class Tensor:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def __contains__(self, element: Any) -> builtins.bool:
         if isinstance(element, (Tensor, builtins.int, builtins.float, complex)):

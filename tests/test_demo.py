@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tapegrad.__main__ import main
-from tapegrad.demo import digits, train
+from tapegrad.demo import digits, picture, train
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parent.parent
@@ -45,6 +45,22 @@ def test_wrong_usage_is_exit_code_2(wrong: list[str], capsys: Capture) -> None:
         main(wrong)
     assert error.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--epochs", "abc", "'abc' is not a whole number"),
+        ("--epochs", str(10**30), "is too large"),
+        ("--lr", "abc", "'abc' is not a number"),
+        ("--seed", str(2**64), "does not fit into 64 bits"),
+    ],
+)
+def test_a_wrong_number_is_named(option: str, value: str, message: str, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(["demo", option, value])
+    assert error.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_info_has_versions_mode_threads_and_caches(capsys: Capture) -> None:
@@ -96,6 +112,16 @@ def test_the_picture_is_saved_and_its_path_printed(tmp_path: Path, capsys: Captu
         assert main([*QUICK, "--out", str(path)]) == 0
         assert str(path) in capsys.readouterr().out
         assert path.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 5, 30, 1000])
+def test_the_axis_of_the_picture_begins_at_the_first_epoch(epochs: int) -> None:
+    pytest.importorskip("matplotlib")
+    ticks = picture._ticks(epochs)
+    assert ticks[0] == 1
+    assert ticks == sorted(set(ticks))
+    assert ticks[-1] <= epochs
+    assert len(ticks) <= 11
 
 
 @pytest.mark.parametrize("name", ["missing/loss.png", "loss.nothing", "loss"])

@@ -13,7 +13,7 @@ from ..tape.checks import check_writable
 from ..tape.record import here, record
 from ..tensor import Tensor
 from .declare import accepts_out, c_name, operand, require_tensor, write_out, wrong_type
-from .in_place import in_place_method, in_place_methods
+from .in_place import augmented, in_place_method, in_place_methods
 from .reductions import show
 
 _frexp_type = return_type("frexp", ("mantissa", "exponent"))
@@ -424,9 +424,9 @@ METHODS.update(
     polygamma=_polygamma_method,
     polygamma_=in_place_method("polygamma_", _polygamma_method, "PolygammaBackward1"),
     __rdiv__=Tensor.__rtruediv__,
-    __iadd__=METHODS["add_"],
-    __isub__=METHODS["sub_"],
-    __itruediv__=METHODS["div_"],
-    __idiv__=METHODS["div_"],
-    __ipow__=METHODS["pow_"],
+    __iadd__=augmented(METHODS["add_"]),
+    __isub__=augmented(METHODS["sub_"]),
+    __itruediv__=augmented(METHODS["div_"]),
+    __idiv__=augmented(METHODS["div_"]),
+    __ipow__=augmented(METHODS["pow_"]),
 )

@@ -151,6 +151,8 @@ def repeat(input: Any, *counts: Any, repeats: Any = None) -> Any:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
+    if not counts and repeats is None:
+        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     return _repeated(input, sizes_from("repeat", counts, repeats, "repeats"))
 
 

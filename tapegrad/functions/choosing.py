@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .. import dtypes
+from ..operators import operand_from
 from ..primitives import selection
 from ..tape.record import record
 from ..tensor import Tensor
@@ -62,11 +63,11 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
         with_tensors = False
     name = "ClampBackward0" if with_tensors else "ClampBackward1"
     if max is None:
-        result = record(selection.clamp_min, (input, operand("clamp", min, "min", 2)), (), name)
+        result = record(selection.clamp_min, (input, _limit(min)), (), name)
     elif min is None:
-        result = record(selection.clamp_max, (input, operand("clamp", max, "max", 3)), (), name)
+        result = record(selection.clamp_max, (input, _limit(max)), (), name)
     else:
-        result = record(selection.clamp, (input, operand("clamp", min, "min", 2), operand("clamp", max, "max", 3)), (), name)
+        result = record(selection.clamp, (input, _limit(min), _limit(max)), (), name)
     return result if out is None else write_out("clamp", out, result, input, min, max)
 
 
@@ -79,8 +80,20 @@ def _as_number(limit: Any) -> Any:
         return limit
     if limit.ndim == 0 and not limit.requires_grad:
         return limit.item()
-    raise TypeError(
-        "clamp() received an invalid combination of arguments: min and max must both be tensors, or both be numbers"
+    raise _wrong_limits(limit)
+
+
+def _limit(limit: Any) -> Any:
+    found = operand_from(limit)
+    if found is None:
+        raise _wrong_limits(limit)
+    return found
+
+
+def _wrong_limits(limit: Any) -> TypeError:
+    return TypeError(
+        f"clamp() received an invalid combination of arguments - got ({type(limit).__name__}), but expected min and max to be "
+        "both tensors, or both numbers"
     )
 
 

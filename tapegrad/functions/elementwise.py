@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import operators
 from .declare import binary, unary
-from .in_place import in_place_method, in_place_methods
+from .in_place import augmented, in_place_method, in_place_methods
 
 absolute = abs = unary("abs", "signs.absolute")
 acos = arccos = unary("acos", "transcendental.acos")
@@ -151,12 +151,12 @@ METHODS.update({name: in_place_method(name, _real_absolute) for name in ("abs_",
 # Python's in-place operators.
 METHODS.update(
     __mod__=_modulo,
-    __imul__=METHODS["mul_"],
-    __ifloordiv__=METHODS["floor_divide_"],
-    __imod__=METHODS["remainder_"],
-    __iand__=METHODS["bitwise_and_"],
-    __ior__=METHODS["bitwise_or_"],
-    __ixor__=METHODS["bitwise_xor_"],
-    __ilshift__=METHODS["bitwise_left_shift_"],
-    __irshift__=METHODS["bitwise_right_shift_"],
+    __imul__=augmented(METHODS["mul_"]),
+    __ifloordiv__=augmented(METHODS["floor_divide_"]),
+    __imod__=augmented(METHODS["remainder_"]),
+    __iand__=augmented(METHODS["bitwise_and_"]),
+    __ior__=augmented(METHODS["bitwise_or_"]),
+    __ixor__=augmented(METHODS["bitwise_xor_"]),
+    __ilshift__=augmented(METHODS["bitwise_left_shift_"]),
+    __irshift__=augmented(METHODS["bitwise_right_shift_"]),
 )

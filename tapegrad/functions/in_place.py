@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..operators import operand_from
 from ..tape.aliases import check_dtype, in_place
 from ..tape.checks import check_writable
 from ..tape.record import here, mark_composed, record
@@ -38,6 +39,15 @@ def in_place_method(name: str, function: Function, shown: str | None = None) -> 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Do what `{name.rstrip('_')}` does, in place, and return the tensor."
     return method
+
+
+def augmented(method: Function) -> Function:
+    """Return the operator (``+=``) of an in-place method (``add_``): what it cannot take is left to the other operand."""
+
+    def operator(self: Any, other: Any) -> Any:
+        return NotImplemented if operand_from(other) is None else method(self, other)
+
+    return operator
 
 
 def in_place_methods(names: str, functions: dict[str, Function]) -> dict[str, Function]:

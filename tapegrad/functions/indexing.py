@@ -22,6 +22,7 @@ from ..tape.aliases import in_place, make_view
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
 from ..tape.record import read
+from ..tape.segment import GradMode
 from ..tape.types import Shape
 from ..tensor import Tensor
 from .in_place import check_overlap
@@ -309,6 +310,8 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     if not plan.tensors:
         source = value if isinstance(value, Tensor) else _number_tensor(value, tensor.dtype)
         shape = tuple(target.shape)
+        if isinstance(given, Tensor) and given._root() is tensor._root():
+            _check_source(target, given)
         target.copy_(source if tuple(source.shape) == shape else expand(source, shape=shape))
         return
     check_writable(target)
@@ -318,6 +321,15 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     check_overlap(target, (given,), fully=True)
     positions, pattern = plan.positions()
     in_place(target, index_put(target, value, *positions, pattern=pattern, accumulate=False))
+
+
+def _check_source(target: Any, given: Any) -> None:
+    """Raise for a value that shares part of the memory it is written to, in the layout that it is written in."""
+    shape = tuple(given.shape)
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    with GradMode(False):
+        check_overlap(target, (given.view(shape).expand(target.shape),))
 
 
 def _is_everything(index: Any) -> bool:

@@ -17,7 +17,7 @@ from ..tape import constants
 from ..tape.record import here, mark_composed
 from . import factors, matrix_functions, norms, reductions, systems
 from .arranging import flip
-from .declare import require_tensor, write_out
+from .declare import accepts_out, require_tensor, write_out
 from .matrices import diagonal
 
 _slogdet = return_type("slogdet", ("sign", "logabsdet"))
@@ -123,6 +123,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True, *, out: Any = No
     return factors.write_all(_svd, (u, s, adjoint(vh)), out, input)
 
 
+@accepts_out
 def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
     """Return L and U in one matrix, the pivots and, if asked, where a zero on the diagonal of U was met."""
     return tuple(factors.lu_factor_ex(A, pivot=pivot)) if get_infos else tuple(factors.lu_factor(A, pivot=pivot))
@@ -133,6 +134,7 @@ def lu_solve(input: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> An
     return systems.lu_solve(LU_data, LU_pivots, input, out=out)
 
 
+@accepts_out
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
     """Return the permutation P, L and U for what ``linalg.lu_factor`` returned; empty tensors for those not asked for."""
     start = here()
@@ -141,14 +143,15 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     return _lu_unpack((permutation if unpack_pivots else empty, lower if unpack_data else empty, upper if unpack_data else empty))
 
 
-def orgqr(input: Any, input2: Any) -> Any:
+def orgqr(input: Any, input2: Any, *, out: Any = None) -> Any:
     """Return the first columns of a product of Householder reflections."""
-    return matrix_functions.householder_product(input, input2)
+    return matrix_functions.householder_product(input, input2, out=out)
 
 
 # Solutions and products
 
 
+@accepts_out
 def triangular_solve(
     b: Any,
     A: Any,  # noqa: N803

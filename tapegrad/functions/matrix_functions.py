@@ -165,8 +165,9 @@ def vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
     dtype = x.dtype if x.dtype.category >= dtypes.FLOAT else dtypes.int64
-    powers = cumprod(expand(as_columns(x), shape=(*x.shape, count - 1)), axis=x.ndim)
-    return concatenate(constants.ones((*x.shape, 1), dtype), powers, axis=x.ndim)
+    shape = tuple(x.shape) if x.ndim else (1,)
+    powers = cumprod(expand(reshape(x, shape=(*shape, 1)), shape=(*shape, count - 1)), axis=len(shape))
+    return concatenate(constants.ones((*shape, 1), dtype), powers, axis=len(shape))
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:

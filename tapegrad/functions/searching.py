@@ -167,9 +167,10 @@ def histogramdd(
     if points.ndim < 2:
         raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {points.ndim}")
     points = points.reshape(-1, points.shape[-1])
-    result, edges = _histogram(
-        "histogramdd", points, [bins] * points.shape[1] if isinstance(bins, int) else list(bins), range, weight, density
-    )
+    wanted = [bins] * points.shape[1] if isinstance(bins, int) else list(bins)
+    if len(wanted) != points.shape[1]:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    result, edges = _histogram("histogramdd", points, wanted, range, weight, density)
     return _histogramdd_type((result, edges))
 
 

@@ -278,6 +278,9 @@ def _reversed(self: Any) -> Any:
 def _transposed_matrices(self: Any, name: str = "mT") -> Any:
     """Return a view with the last two dimensions exchanged: the property mT."""
     ndim = self.ndim
+    if ndim == 0:
+        warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+        return self
     if ndim < 2:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
     return transpose(self, -2, -1)
@@ -290,6 +293,10 @@ def adjoint(input: Any) -> Any:
 
 def _adjoint(self: Any, name: str = "mH") -> Any:
     """Return the conjugate transpose of matrices: the property mH."""
+    if self.ndim == 0:
+        shown = name if name == "adjoint()" else f"Tensor.{name}"
+        warn_once(f"{shown} is deprecated on 0-D tensors. Consider using x.conj().")
+        return signs.conj(self) if self.dtype.is_complex else self
     transposed = _transposed_matrices(self, name)
     return signs.conj(transposed) if self.dtype.is_complex else transposed
 
@@ -297,11 +304,8 @@ def _adjoint(self: Any, name: str = "mH") -> Any:
 def _conjugate_transpose(self: Any) -> Any:
     """Return the conjugate transpose of a matrix: the property H."""
     ndim = self.ndim
-    if ndim == 2:
-        return _adjoint(self)
-    if ndim == 0:
-        warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
-        return signs.conj(self) if self.dtype.is_complex else self
+    if ndim in (0, 2):
+        return _adjoint(self, "H")
     hint = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
     raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{hint}")
 

@@ -13,7 +13,7 @@ from ..primitives.update import Chain, chain_type, update
 from ..tape.aliases import make_view
 from ..tape.record import record
 from ..tape.types import Type
-from .declare import accepts_names, require_tensor
+from .declare import accepts_names, accepts_out, require_tensor
 from .matrices import two_axes
 
 # Where a view begins
@@ -40,6 +40,8 @@ def _moved(offset: int, type_: Type, name: str, parameters: tuple[Any, ...], num
         return offset + int(type_.strides[axis]) * (start + int(type_.shape[axis]) if start < 0 else start)
     if name == "diagonal":
         shift, axis1, axis2 = parameters
+        if min(type_.shape[axis1] + min(shift, 0), type_.shape[axis2] - max(shift, 0)) <= 0:
+            return offset
         return offset + int(shift * type_.strides[axis2] if shift >= 0 else -shift * type_.strides[axis1])
     if name == "as_strided":
         return int(parameters[2])
@@ -153,7 +155,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     return _replaced("select_scatter", input, src, (("select", (axis,), 1),), (index % shape[axis],), "SelectScatterBackward0")
 
 
-@accepts_names
+@accepts_out
 def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:

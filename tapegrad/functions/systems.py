@@ -24,7 +24,7 @@ from ..primitives.type_rules import normalise_axis
 from ..return_types import return_type
 from ..tape import constants
 from ..tape.record import here, mark_composed
-from .declare import require_tensor, write_out
+from .declare import accepts_out, require_tensor, write_out
 from .factors import write_all
 from .norms import matrix_rank, tolerances
 
@@ -221,6 +221,7 @@ def pinv(
     return result if out is None else write_out("linalg_pinv", out, result, A)
 
 
+@accepts_out
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:  # noqa: N803
     """Return the X of least norm that minimise the norms of ``A X - B``; B may be a vector, or a batch of them.
 
@@ -243,6 +244,8 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     rank = constants.zeros((0,), dtypes.int64) if driver == "gels" else matrix_rank(A, rtol=rcond)
     values = rows.svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty
     residuals = _residuals(A, b, solution, rank) if driver != "gelsy" else empty
+    if not residuals.requires_grad and solution.requires_grad:
+        residuals = residuals * real_part(reduce_sum(solution, axes=tuple(range(solution.ndim)), keepdims=False))  # still empty
     if is_vector:
         solution = reshape(solution, shape=tuple(solution.shape[:-1]))
     if solution.requires_grad:

@@ -18,6 +18,7 @@ from .. import dtypes
 from ..tape.types import Shape, Type
 from . import batching
 from .declare import Sample, linear
+from .marks import tied
 from .pooling_geometry import adaptive_type, adaptive_windows, divides, pooled_type, pooling_padding, refuse
 from .precision import in_single
 from .windows import Lengths, overlap, padded, padded_lengths, window_counts
@@ -282,9 +283,13 @@ def _to_windows(
     )
 
 
+# What ``grad_fn`` shows of the gradients, by the number of dimensions.
+_SHOWN = ("SqueezeBackward1", "AvgPool2DBackwardBackward0", "AvgPool3DBackwardBackward0")
+
+
 def _from_windows(
     g: Any,
-    types: tuple[Type],
+    a: Any,
     kernel: Lengths,
     stride: Lengths,
     padding: Lengths,
@@ -292,9 +297,9 @@ def _from_windows(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
-    return avg_pool_transpose(
+    result = avg_pool_transpose(
         g,
-        lengths=types[0].shape[types[0].ndim - len(kernel) :],
+        lengths=a.shape[a.ndim - len(kernel) :],
         kernel=kernel,
         stride=stride,
         padding=padding,
@@ -302,6 +307,7 @@ def _from_windows(
         count_include_pad=count_include_pad,
         divisor_override=divisor_override,
     )
+    return tied(result, a, _SHOWN[len(kernel) - 1])
 
 
 def _from_adaptive_windows(g: Any, types: tuple[Type], counts: Lengths) -> Any:

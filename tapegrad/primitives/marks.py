@@ -59,7 +59,7 @@ tie = other(
     jvp=lambda g: g[0],
     batch=_assign_batch,
     samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), np.ones((2, 3)))],
-    torch=lambda torch, a, b: a + b * 0,
+    torch=lambda torch, a, b: a + (b * 0).to(a.dtype),
 )
 
 
@@ -70,3 +70,18 @@ def tied(cotangent: Any, kept: Any, name: str) -> Any:
     is what ``grad_fn`` shows.
     """
     return tie(cotangent, kept, name=name) if state.grad_enabled else cotangent
+
+
+# The value of a, which PyTorch keeps for the derivative of what is composed from here on: see `tied`.
+keep = other(
+    "keep",
+    lambda a, shown: a,
+    lambda a, shown: _same_type(a),
+    parameters=("shown",),
+    vjp=lambda g, a, shown: tied(g, a, shown),
+    jvp=lambda g: g[0],
+    batch=batching.leading,
+    samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), shown="CopyBackwards"), Sample(np.float64(2.0), shown="CopyBackwards")],
+    torch=lambda torch, a, shown: a.clone(),
+)
+keep.transparent = True

@@ -16,6 +16,7 @@ from ..tape.types import Type
 from . import batching
 from .comparison import not_equal
 from .declare import Primitive, Sample, linear
+from .marks import tied
 from .reductions import reduce_sum
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -175,8 +176,8 @@ nll_loss: Primitive = linear(
     _nll_loss,
     _nll_loss_type,
     transpose=(
-        lambda g, b, c, types, axis, reduction: nll_loss_transpose(
-            g, b, c, axis=axis, size=types[0].shape[axis], reduction=reduction
+        lambda g, a, b, c, axis, reduction: tied(
+            nll_loss_transpose(g, b, c, axis=axis, size=a.shape[axis], reduction=reduction), a, "NllLossBackwardBackward0"
         ),
         None,
         None,

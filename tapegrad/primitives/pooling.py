@@ -17,6 +17,7 @@ from ..tape.types import Shape, Type
 from . import batching
 from .average_pooling import adaptive_avg_pool, adaptive_avg_pool_transpose, avg_pool, avg_pool_transpose
 from .declare import Sample, linear, other
+from .marks import tied
 from .pooling_geometry import adaptive_type, adaptive_windows, divides, pooled_type, pooling_padding, refuse
 from .windows import Lengths, Padding, blocks, padded, view_of_windows, window_counts
 
@@ -279,6 +280,17 @@ def _from_places(g: Any, b: Any, types: tuple[Type, Type], ndim: int) -> Any:
     return pool_scatter(g, b, lengths=types[0].shape[types[0].ndim - ndim :])
 
 
+# What ``grad_fn`` shows of the gradients, by the number of dimensions.
+_SHOWN = ("SqueezeBackward1", "MaxPool2DWithIndicesBackwardBackward0", "MaxPool3DWithIndicesBackwardBackward0")
+_ADAPTIVE_SHOWN = ("SqueezeBackward1", "AdaptiveMaxPool2DBackwardBackward0", "AdaptiveMaxPool3DBackwardBackward0")
+
+
+def _to_largest(g: Any, a: Any, indices: Any, windows: Lengths, shown: tuple[str, ...]) -> Any:
+    """Return the cotangent of what was pooled, from that of the largest elements."""
+    ndim = len(windows)
+    return tied(pool_scatter(g, indices, lengths=a.shape[a.ndim - ndim :]), a, shown[ndim - 1])
+
+
 pool_gather = linear(
     "pool_gather",
     _gather_from_planes,
@@ -309,7 +321,7 @@ max_pool = other(
     _max_pool_type,
     parameters=("kernel", "stride", "padding", "dilation", "ceil_mode"),
     results=2,
-    vjp=lambda g, r, types, kernel: pool_scatter(g[0], r[1], lengths=types[0].shape[types[0].ndim - len(kernel) :]),
+    vjp=lambda g, a, r, kernel: _to_largest(g[0], a, r[1], kernel, _SHOWN),
     jvp=lambda g, r, kernel: (pool_gather(g[0], r[1], ndim=len(kernel)), None),
     batch=batching.leading,
     samples=_max_pool_samples,
@@ -323,7 +335,7 @@ adaptive_max_pool = other(
     _adaptive_max_pool_type,
     parameters=("counts",),
     results=2,
-    vjp=lambda g, r, types, counts: pool_scatter(g[0], r[1], lengths=types[0].shape[types[0].ndim - len(counts) :]),
+    vjp=lambda g, a, r, counts: _to_largest(g[0], a, r[1], counts, _ADAPTIVE_SHOWN),
     jvp=lambda g, r, counts: (pool_gather(g[0], r[1], ndim=len(counts)), None),
     batch=batching.leading,
     samples=_adaptive_samples,

@@ -155,7 +155,7 @@ clamp_max = elementwise(
 hardtanh = elementwise(
     "hardtanh",
     _clamp,
-    (lambda g, a, b, c: where((a <= b) | (a >= c), 0, g), None, None),
+    (lambda g, a, b, c: tied(where((a <= b) | (a >= c), 0, g), a, "HardtanhBackwardBackward0"), None, None),
     casts=of_first(refusing(_clampable, BOOL, message="Bool inputs not supported for hardtanh", error=RuntimeError)),
     samples=lambda: _bounded_samples(2)[:3],
     torch=lambda torch, a, low, high: torch.nn.functional.hardtanh(a, low, high),

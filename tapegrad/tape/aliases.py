@@ -188,7 +188,9 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
     """
     was_leaf = root._node.type.requires_grad and root.is_leaf
     result = _with_old_history(root, result)
-    if checks.inplace_checks and not (written._is_detached and written._own_version is not None):
+    version = root._own_version if written._own_version is None else written._own_version
+    is_tracked = version is root._own_version
+    if checks.inplace_checks and is_tracked:
         for changed in (root, *live_views(root)):
             checks.note_version(changed)
     buffer = root._array if root._is_shared and is_concrete(root) and buffer_is_seen(root) else None
@@ -202,11 +204,10 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
         take_place(root, result)
     if was_leaf:
         make_leaf(root)
-    is_tracked = written._own_version is None
-    if is_tracked:
+    if version is None:
         root._version_count += 1
     else:
-        written._own_version[0] += 1
+        version[0] += 1
     if root._views is not None:
         for view in live_views(root):
             if view is not base and not view._is_stale and (view._base is None or not is_tracked) and _has_history(view):
@@ -354,6 +355,10 @@ def detached(tensor: Any, own_version: bool = False) -> Any:
 
 def set_data(tensor: Any, value: Any) -> None:
     """Let the tensor have the storage of `value`; whether it requires grad, and its history, stay."""
+    if not hasattr(value.__class__, "_node"):
+        kind = value.__class__
+        shown = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"Variable data has to be a tensor, but got {shown}")
     type_ = tensor._current_type()
     if type_.requires_grad and value.dtype.category < dtypes.FLOAT:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")

@@ -316,7 +316,7 @@ def _conj(value: Any) -> Any:
 
 def _records_between(roots: Sequence[Any], targets: list[Any]) -> dict[Segment, set[int]]:
     """Return the slots, by segment, through which a root depends on a target."""
-    leaves = {id(target) for target in targets if not isinstance(target, tuple)}
+    leaves = {id(target) for target in targets if not isinstance(target, tuple) and not target._takes_no_gradient}
     addresses = {target for target in targets if isinstance(target, tuple)}
     reached: dict[Segment, set[int]] = {}
     queue: list[tuple[int, int, Segment]] = []

@@ -33,7 +33,7 @@ class Stretch:
             trace = segment.trace if node is SEALED else node
             self.path = [] if trace is None else path_to(trace)
             self.known = dict(segment.residuals)
-            self.known.update((slot, value) for slot, value in enumerate(values) if _is_value(value))
+            self.known.update((slot, value) for slot, value in enumerate(values) if is_value(value))
             imports = [node for node in self.path if node.primitive is IMPORT]
             self.brought = dict(zip(imports, segment.imports, strict=False))
             self.origins = dict(segment.origins)
@@ -85,7 +85,8 @@ class Stretch:
         return errors
 
 
-def _is_value(value: Any) -> bool:
+def is_value(value: Any) -> bool:
+    """Whether this is an array or a number: neither a pending tensor, nor the error of a computation."""
     return value is not None and not isinstance(value, (Tensor, Failure))
 
 
@@ -241,7 +242,7 @@ def _stretches_of(tensor: Tensor) -> list[Stretch]:
 
     newest = stretch_of(segment)
     newest.needed.add(_place_of(tensor, newest)[1])
-    if is_concrete(tensor) and _is_value(tensor._array):
+    if is_concrete(tensor) and is_value(tensor._array):
         newest.known[slot] = tensor._array
     order = []
     while queue:

@@ -18,7 +18,7 @@ from ..tape.trace import IMPORT, LEAF
 from ..tape.types import Type
 from ..tensor import Tensor
 from .adjoints import adjoints_of, can_start
-from .history import History, Line
+from .history import History, Line, is_value
 
 _HEADINGS = ("slot", "operation", "operands", "shape", "value", "kept", "adjoint")
 _KINDS_OF_NUMBER = ("bool", "int", "float", "complex")  # in the order of the categories in dtypes
@@ -94,12 +94,8 @@ def tape_table(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None 
     type_ = tensor._node.type
     if can_start(type_, None) or not type_.requires_grad:
         return table
-    return f"{table}\n(no adjoints: {_why_none(type_)}; give one, as cotangent=)"
-
-
-def _why_none(type_: Type) -> str:
-    what = "a complex value" if type_.numel == 1 else f"shape [{', '.join(map(str, type_.shape))}]"
-    return f"a value of {what} needs a cotangent"
+    what = "is complex" if type_.numel == 1 else f"has shape {list(type_.shape)}"
+    return f"{table}\n(no adjoints: the last value {what}, so the sweep needs a cotangent to start with: cotangent=...)"
 
 
 def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None = None, *, cotangent: Tensor | None = None) -> list[Row]:
@@ -121,8 +117,8 @@ def tape_rows(tensor: Tensor | None = None, names: Mapping[str, Tensor] | None =
     for line in history.lines:
         if isinstance(line, Line):
             value = f"{type(line.error).__name__}!" if line.error is not None else _value_text(line.value)
-            if value == "-" and line.leaf is not None and is_concrete(line.leaf) and not line.leaf._is_stale:
-                value = f"now {_value_text(line.leaf._array)}"
+            if value == "-":
+                value = _present_value_text(line.leaf)
             operands = ", ".join(_operand_text(operand, slots) for operand in line.operands)
             adjoint = _value_text(adjoints[line]) if line in adjoints else ""
             operation = _operation_text(line, _name_of(line, names))
@@ -154,7 +150,16 @@ def _lone_row(tensor: Tensor, names: Mapping[str, Tensor]) -> Row:
     """Return the line of a tensor that has no history."""
     kind = "leaf" if tensor.requires_grad else "constant"
     name = next((name for name, named in names.items() if named is tensor), "")
-    return Row("v0", f"{kind} {name}".rstrip(), "", _shape_text(tensor._node.type), _value_text(tensor._array), "", "")
+    value = tensor._array
+    text = _value_text(value) if is_value(value) else f"{type(value.error).__name__}!"
+    return Row("v0", f"{kind} {name}".rstrip(), "", _shape_text(tensor._node.type), text, "", "")
+
+
+def _present_value_text(leaf: Tensor | None) -> str:
+    """Return the value that a leaf has now: what it had, nobody knows. Nothing is computed for it."""
+    if leaf is None or leaf._is_stale or not is_concrete(leaf) or not is_value(leaf._array):
+        return "-"
+    return f"now {_value_text(leaf._array)}"
 
 
 def _name_of(line: Line, names: Mapping[str, Tensor]) -> str:

@@ -182,12 +182,17 @@ def is_near(ours: Any, theirs: Any, tolerance: float, elementwise: bool) -> bool
     """Return whether arrays agree up to a tolerance, relative to what is greater than one."""
     if tolerance == 0 or theirs.size == 0:
         return bool(np.array_equal(ours, theirs))
-    if theirs.dtype.kind == "c":
-        return all(is_near(part(ours), part(theirs), tolerance, elementwise) for part in (np.real, np.imag))
-    mine, other = ours.astype(np.float64), theirs.astype(np.float64)
-    finite = np.abs(other[np.isfinite(other)])
-    scale = 1.0 if elementwise or not finite.size else max(1.0, float(finite.max()))
-    return bool(np.allclose(mine, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True))
+    is_finite = np.isfinite(theirs)
+    mine, other = ours[is_finite], theirs[is_finite]
+    if theirs.dtype.kind != "c":
+        mine, other = mine.astype(np.float64), other.astype(np.float64)
+    scale = 1.0 if elementwise or not other.size else max(1.0, float(np.abs(other).max()))
+    if not np.allclose(mine, other, rtol=tolerance, atol=tolerance * scale):
+        return False
+    mine, other = ours[~is_finite], theirs[~is_finite]
+    if theirs.dtype.kind != "c":
+        return bool(np.array_equal(mine.astype(np.float64), other.astype(np.float64), equal_nan=True))
+    return all(np.array_equal(part(mine), part(other), equal_nan=True) for part in (np.real, np.imag))
 
 
 def _short(value: Any) -> str:

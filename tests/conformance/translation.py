@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -153,10 +150,6 @@ def _tapegrad_constant(value: Any) -> Any:
 
 
 # Functions
-
-for _module in ("nn.functional", "linalg", "special", "fft", "masked", "signal.windows"):
-    with contextlib.suppress(ImportError):
-        importlib.import_module(f"tapegrad.{_module}")
 
 
 def find(function: Any) -> Any:

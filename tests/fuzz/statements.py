@@ -102,7 +102,7 @@ def logical(writer: Writer) -> str | None:
 def axis(writer: Writer, name: str, inserted: int = 0) -> int:
     """Return an axis of a tensor, from either end, rarely one that it does not have."""
     ndim = writer.of(name).ndim + inserted
-    if ndim == 0 or writer.happens(40):
+    if ndim == 0 or writer.happens(200):
         return writer.integer(-2, 2)
     return writer.integer(-ndim, ndim - 1)
 
@@ -115,7 +115,7 @@ def reduction(writer: Writer) -> str | None:
     if kind == 0:
         return f"{name}{writer.pick(WHOLE[:-1] if writer.graphs else WHOLE)}"
     if kind == 1:
-        return f"{name}.{writer.pick(ALONG)}({axis(writer, name)})"
+        return f"{name}.{writer.pick(ALONG if is_floating(writer.of(name)) else ALONG[2:3])}({axis(writer, name)})"
     if kind == 2:
         return f"{name}.{writer.pick(('max', 'min'))}({axis(writer, name)}, keepdim={writer.happens(2)})[0]"
     keep = f", keepdim={writer.happens(2)}"
@@ -368,7 +368,7 @@ def update_without_grad(writer: Writer) -> str | None:
 def _step(writer: Writer) -> str | None:
     """Return an update of a leaf, as optimizers do it."""
     name = writer.leaf()
-    if name is None:
+    if name is None or writer.of(name).grad is None:
         return None
     return writer.pick(
         (

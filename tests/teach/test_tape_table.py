@@ -136,7 +136,47 @@ def test_the_value_of_a_leaf_that_was_modified_since_is_not_made_up(mode: str, m
     total.item()
     assert tape_rows(total)[0].value == "[1, 2]"
     modify(x)
-    assert tape_rows(total)[0].value == "-"
+    assert tape_rows(total)[0].value in ("-", f"now [{', '.join(f'{number:g}' for number in x.tolist())}]")
+
+
+def test_a_leaf_that_may_have_been_modified_shows_its_present_value(mode: str) -> None:
+    x = leaf([1.0, 2.0])
+    with tapegrad.no_grad():
+        x += 1
+    total = x.sum()
+    total.item()
+    x.tolist()
+    assert tape_rows(total, {"x": x})[0][1:5:3] == ("leaf x", "now [2, 3]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1.0],), "tensor must be a tensor, not list"),
+        ((leaf(1.0), [leaf(1.0)]), "names must be a mapping"),
+        ((leaf(1.0), {"x": 1.0}), "'x' is mapped to float"),
+        ((leaf(1.0), None, 2.0), "cotangent must be a tensor, not float"),
+        ((None, None, leaf(1.0)), "needs the tensor"),
+    ],
+)
+def test_wrong_arguments_are_type_errors(arguments: Any, message: str) -> None:
+    tensor, names, cotangent = (*arguments, None, None)[:3]
+    for show in (print_tape, tape_table, tape_rows):
+        with pytest.raises(TypeError, match=message):
+            show(tensor, names, cotangent=cotangent)
+
+
+def test_a_cotangent_of_another_shape_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"\[3\].*\[2\]"):
+        tape_rows(leaf([1.0, 2.0]) * 2, cotangent=tapegrad.ones(3))
+
+
+def test_a_note_says_why_there_are_no_adjoints(mode: str) -> None:
+    x = leaf([1.0, 2.0])
+    assert "(no adjoints: the last value has shape [2]" in tape_table(x * x).splitlines()[-1]
+    assert "is complex" in tape_table(leaf(1 + 2j) * 2)
+    for table in (tape_table(x * x, cotangent=tapegrad.ones(2)), tape_table((x * x).sum()), tape_table(x), tape_table(x.detach() * 2)):
+        assert "no adjoints" not in table
 
 
 def test_a_number_that_was_not_kept_is_shown_by_its_kind() -> None:
@@ -160,6 +200,8 @@ def test_values_of_all_kinds_are_short(mode: str) -> None:
     assert rows[0].value == "0 .. 8"
     assert rows[0].shape == "[9] float64"
     assert tape_rows(x > 2)[-1].value == "6 of 9 True"
+    assert tape_rows(tapegrad.full((9,), 0.5) * 1)[-1].value == "0.5"
+    assert tape_rows(tapegrad.full((9,), tapegrad.nan) * 1)[-1].value == "nan .. nan"
     z = tapegrad.tensor([3 + 4j, 0, 0, 0, 0], requires_grad=True)
     assert tape_rows(z * 2)[-1].value == "0 .. 10 in magnitude"
     assert tape_rows(tapegrad.ones(0) * 2)[-1].value == "[]"

@@ -16,6 +16,7 @@ from ...functions.options import concrete
 from ...functions.sampling import in_memory_order
 from ...primitives import selection, special, transcendental
 from ...primitives.arithmetic import neg
+from ...primitives.marks import keep
 from ...primitives.movement import reshape, slice_axis
 from ...primitives.selection import clamp_max, where
 from ...primitives.type_rules import normalise_axis
@@ -135,7 +136,8 @@ def _threshold(input: Any, limit: Any, value: Any, shown: str) -> Any:
     if input._node.type.dtype.category < dtypes.FLOAT:
         limit, value = int(limit), int(value)
     start = here()
-    return show(shown, where(input <= limit, value, input), start)
+    kept = keep(input, shown="ThresholdBackwardBackward0")
+    return show(shown, where(kept <= limit, value, kept), start)
 
 
 def threshold_(input: Any, threshold: float, value: float) -> Any:
@@ -337,7 +339,8 @@ def hardtanh_(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 @of_floats("HardshrinkBackward0", "hardshrink_cpu")
 def _hardshrink(input: Any, limit: Any) -> Any:
-    return where((input >= -limit) & (input <= limit), 0, input)
+    kept = keep(input, shown="HardshrinkBackwardBackward0")
+    return where((kept >= -limit) & (kept <= limit), 0, kept)
 
 
 @accepts_out
@@ -348,7 +351,8 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 @of_floats("SoftshrinkBackward0", "softshrink_check")
 def _softshrink(input: Any, limit: Any) -> Any:
-    return where(input > limit, input - limit, where(input < -limit, input + limit, input * 0))
+    kept = keep(input, shown="SoftshrinkBackwardBackward0")
+    return where(kept > limit, kept - limit, where(kept < -limit, kept + limit, kept * 0))
 
 
 @accepts_out

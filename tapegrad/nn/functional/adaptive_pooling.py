@@ -6,6 +6,7 @@ from typing import Any
 
 from ...functions.declare import require_tensor
 from ...primitives import pooling as rows
+from ...primitives.marks import keep
 from ...tape.record import record
 from .pooling import Lengths, check_expected, lengths_of
 
@@ -47,6 +48,9 @@ def _adaptive_avg_pool(ndim: int, input: Any, output_size: Any) -> Any:
     shown = ("SqueezeBackward1", "AdaptiveAvgPool2DBackward0", "AdaptiveAvgPool3DBackward0")[ndim - 1]
     if ndim > 1 and all(count == 1 for count in counts):
         shown = "MeanBackward1"
+    if any(count != 1 for count in counts):  # else it is the mean, which keeps nothing
+        gradient = ("SqueezeBackward1", "AdaptiveAvgPool2DBackwardBackward0", "AdaptiveAvgPool3DBackwardBackward0")[ndim - 1]
+        input = keep(input, shown=gradient)
     return record(rows.adaptive_avg_pool, (input,), (counts,), shown)
 
 

@@ -14,6 +14,7 @@ from ...primitives.arithmetic import div, neg
 from ...primitives.casting import cast
 from ...primitives.losses import binary_cross_entropy as bce_row
 from ...primitives.movement import expand, reshape
+from ...primitives.marks import keep
 from ...primitives.picking import nll_loss as nll_row
 from ...primitives.picking import which_count
 from ...primitives.rows import log_softmax as log_softmax_row
@@ -153,7 +154,7 @@ def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction
         return record(nll_row, (input, target, ignore_index), (axis, reduction), _shown(type_.ndim, reduction))
     _check_weight(weight, input, type_.shape[axis], "")
     start = here()
-    weighted = input * _by_class(weight, type_.ndim, axis)
+    weighted = keep(input, shown="NllLossBackwardBackward0") * _by_class(weight, type_.ndim, axis)
     if reduction != "mean":
         loss = record(nll_row, (weighted, target, ignore_index), (axis, reduction))
     else:

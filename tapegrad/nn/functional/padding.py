@@ -12,6 +12,7 @@ from ... import dtypes
 from ...functions.declare import require_tensor
 from ...functions.options import concrete
 from ...primitives import movement
+from ...primitives.marks import keep
 from ...primitives.row_indexing import index_select
 from ...tape.record import here, record
 from .composition import show
@@ -61,13 +62,13 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check(type_.shape, pairs, mode)
     start = here()
-    result = input
+    result = keep(input, shown=f"{_SHOWN[mode]}{len(pairs)}DBackwardBackward0") if mode in _SHOWN else input
     for back, (low, high) in enumerate(pairs, 1):
         if low or high:
             axis = type_.ndim - back
             index = concrete(_sources(type_.shape[axis], low, high, _MODES[mode]), dtypes.int64)
             result = record(index_select, (result, index), (axis,))
-    if result is input:
+    if not any(low or high for low, high in pairs):
         result = record(movement.contiguous, (input,))
     shown = f"{_SHOWN[mode]}{len(pairs)}DBackward0" if mode in _SHOWN else "torch::autograd::CopySlices"
     return show(shown, result, start)
