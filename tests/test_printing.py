@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import timeit
 from collections.abc import Iterator
 from typing import Any
 
@@ -404,13 +403,3 @@ def test_return_types_print_as_in_pytorch() -> None:
         assert format_return_type("max", {"values": peer.max(0).values, "indices": peer.max(0).indices}) == repr(peer.max(0))
         q, r = torch.linalg.qr(peer)
         assert format_return_type("linalg_qr", {"Q": q, "R": r}) == repr(torch.linalg.qr(peer))
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("shape", [(), (4,), (3, 3)])
-def test_small_tensors_print_faster_than_in_pytorch(shape: tuple[int, ...]) -> None:
-    array = numpy.full(shape, 1.5, "float32")
-    peer = to_peer(array, dtypes.float32)
-    ours = min(timeit.repeat(lambda: format_tensor(array, dtypes.float32), number=100, repeat=5))
-    theirs = min(timeit.repeat(lambda: repr(peer), number=100, repeat=5))
-    assert ours < theirs

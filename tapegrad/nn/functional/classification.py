@@ -13,8 +13,8 @@ from ...functions.reductions import log_softmax, sum
 from ...primitives.arithmetic import div, neg
 from ...primitives.casting import cast
 from ...primitives.losses import binary_cross_entropy as bce_row
-from ...primitives.movement import expand, reshape
 from ...primitives.marks import keep
+from ...primitives.movement import expand, reshape
 from ...primitives.picking import nll_loss as nll_row
 from ...primitives.picking import which_count
 from ...primitives.rows import log_softmax as log_softmax_row
