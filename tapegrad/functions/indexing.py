@@ -49,11 +49,11 @@ class Plan:
         self.steps: list[Step] = []
         self.tensors: list[tuple[int, Tensor]] = []
 
-    def select(self, axis: int, position: Any) -> None:
-        """Take one position of an axis; the axis goes."""
+    def select(self, axis: int, position: Any, place: int = 0) -> None:
+        """Take one position of an axis, which goes; errors name the place in the index, as PyTorch's do."""
         size = self.shape[axis]
         if isinstance(position, int):
-            position = _checked(position, axis, size)
+            position = _checked(position, place, size)
         self.steps.append((select, (position,), (axis,), None))
         self.shape = (*self.shape[:axis], *self.shape[axis + 1 :])
 
@@ -136,7 +136,7 @@ def parse_index(shape: Shape, index: Any) -> Plan:
     if taken > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     axis = 0
-    for entry in entries:
+    for position, entry in enumerate(entries):
         if entry is None:
             plan.insert(axis)
             axis += 1
@@ -150,9 +150,9 @@ def parse_index(shape: Shape, index: Any) -> Plan:
             plan.cut(axis, entry)
             axis += 1
         elif isinstance(entry, int):
-            plan.select(axis, entry)
+            plan.select(axis, entry, position)
         elif entry.ndim == 0 and entry.dtype is not dtypes.bool:
-            plan.select(axis, _position(entry))
+            plan.select(axis, _position(entry), position)
         elif entry.ndim == 0:
             plan.insert(axis)
             plan.index(axis, reshape(entry, shape=(1,)))

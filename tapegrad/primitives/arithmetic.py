@@ -18,6 +18,7 @@ from . import batching, type_rules
 from .casting import cast
 from .declare import Primitive, Sample, elementwise, other
 from .division import div_floor, floor_divide, fmod, remainder, trunc_divide
+from .marks import tied
 from .precision import floating, in_single, refusing
 from .selection import where
 from .signs import absolute, angle, conj, copysign, imag, make_complex, nextafter, real, sgn, sign
@@ -243,8 +244,8 @@ def _integer_power_rule(g: Any, a: Any, n: int, rtype: Type) -> Any:
     if n == 0:
         return zeros_of(rtype)
     if n == 1:
-        return g
-    return g * (n * (a if n == 2 else integer_power(a, n=n - 1)))
+        return tied(g, a, "MulBackward0")
+    return g * (n * integer_power(a, n=n - 1))
 
 
 def _integer_power_samples() -> list[Sample]:

@@ -90,7 +90,7 @@ def _few_floats(types: Sequence[Type], axes: Shape, keepdims: bool) -> Any:
     if a.dtype not in (dtypes.float32, dtypes.float64) or not axes or math.prod([a.shape[axis] for axis in axes]) > FEW:
         return None
     axis = axes[0] if len(axes) == 1 else axes
-    return lambda a: np.add.reduce(a, axis=axis, keepdims=keepdims)
+    return lambda a: np.add.reduce(a, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # NumPy takes several axes
 
 
 reduce_sum.specialise = _few_floats

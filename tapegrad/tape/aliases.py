@@ -117,10 +117,9 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
     Call `checks.check_writable` before computing `result`, so that an error leaves everything as it was.
     """
     if _is_plain(tensor):
-        is_leaf = tensor._node.type.requires_grad
+        if tensor._node.type.requires_grad:
+            make_leaf(result, tensor)
         take_place(tensor, result)
-        if is_leaf:
-            make_leaf(tensor)
         tensor._version_count += 1
         return tensor
     root = tensor._root()
@@ -193,6 +192,8 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
     if checks.inplace_checks and is_tracked:
         for changed in (root, *live_views(root)):
             checks.note_version(changed)
+    if was_leaf:
+        make_leaf(result, root)
     buffer = root._array if root._is_shared and is_concrete(root) and buffer_is_seen(root) else None
     if buffer is not None and buffer.flags.writeable:
         np.copyto(buffer, read(result))
@@ -202,8 +203,6 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
         if root._is_shared:
             root._is_shared = False
         take_place(root, result)
-    if was_leaf:
-        make_leaf(root)
     if version is None:
         root._version_count += 1
     else:
@@ -226,8 +225,12 @@ def _assign(view: Any) -> None:
         take_place(view, record(assign, (view, as_it_is(view))))
 
 
-def make_leaf(tensor: Any) -> None:
-    """Let the tensor's value be a leaf that requires grad: by a mark on the tape while pending, else by its type."""
+def make_leaf(tensor: Any, owner: Any = None) -> None:
+    """Let the tensor's value be a leaf that requires grad: by a mark on the tape while pending, else by its type.
+
+    `owner` is whom the gradient is for, if not the tensor itself: one that is about to take its place. Marked before
+    it does, it never loses its mark to an interrupt.
+    """
     while not is_concrete(tensor):
         segment = tensor._segment
         node = segment.node
@@ -240,7 +243,7 @@ def make_leaf(tensor: Any) -> None:
             child = node.children.get(key) or grow(node, key)
         if segment.node is node:
             segment.node = tensor._node = child
-            segment.leaves[child.slot] = tensor
+            segment.leaves[child.slot] = tensor if owner is None else owner
             return
     tensor._segment = None
     tensor._node = tensor._node.type.replace(requires_grad=True)
