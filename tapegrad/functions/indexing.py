@@ -325,11 +325,14 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
 
 def _check_source(target: Any, given: Any) -> None:
     """Raise for a value that shares part of the memory it is written to, in the layout that it is written in."""
-    shape = tuple(given.shape)
-    while shape and shape[0] == 1:
-        shape = shape[1:]
-    with GradMode(False):
-        check_overlap(target, (given.view(shape).expand(target.shape),))
+    if given.shape == target.shape:
+        check_overlap(target, (given,))
+    elif given.ndim:
+        shape = tuple(given.shape)
+        while shape and shape[0] == 1:
+            shape = shape[1:]
+        with GradMode(False):
+            check_overlap(target, (given.view(shape).expand(target.shape),))
 
 
 def _is_everything(index: Any) -> bool:

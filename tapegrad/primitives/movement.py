@@ -201,6 +201,8 @@ def _expand_type(a: Type, shape: Shape) -> Any:
         )
     strides = [0] * len(shape)
     for axis in range(len(shape) - 1, -1, -1):
+        if not a.ndim:
+            break  # as PyTorch: 0 for every axis
         if axis >= added:
             length, stride = a.shape[axis - added], a.strides[axis - added]
         else:

@@ -170,6 +170,7 @@ def _write_detached(root: Any, base: Any, part: Any, written: Any) -> None:
     if has_history:
         take_place(base, result)
         base._is_stale = False
+        _retain_still(base)
 
 
 def _with_old_history(tensor: Any, result: Any) -> Any:

@@ -93,8 +93,10 @@ class Operator:
         wanted = DTYPES[dtype]
         requires_grad = bool(self.entry.supports_autograd) and (wanted.is_floating_point or wanted.is_complex)
         _seed()
-        make = self.entry.reference_inputs if reference else self.entry.sample_inputs
-        found = list(make("cpu", wanted, requires_grad=requires_grad, set_seed=False))
+        if reference:  # not all of these can be made with grad
+            found = [_with_grad(sample, requires_grad) for sample in self.entry.reference_inputs("cpu", wanted, set_seed=False)]
+        else:
+            found = list(self.entry.sample_inputs("cpu", wanted, requires_grad=requires_grad, set_seed=False))
         if limit is None or len(found) <= limit:
             return found
         return [found[place * len(found) // limit] for place in range(limit)]
@@ -103,6 +105,14 @@ class Operator:
         """Return samples for which the operation raises, each with the error's class and a pattern of its text."""
         _seed()
         return iter(self.entry.error_inputs("cpu", set_seed=False)) if self.entry.error_inputs_func is not None else iter(())
+
+
+def _with_grad(sample: Any, requires_grad: bool) -> Any:
+    def changed(value: Any) -> Any:
+        differentiable = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+        return value.detach().requires_grad_(requires_grad) if differentiable else value
+
+    return sample.transform(changed)
 
 
 def _seed() -> None:

@@ -154,7 +154,7 @@ def view(writer: Writer, name: str) -> str:
         lengths = [writer.integer(2, 3) if length == 1 else -1 for length in shape]
         front = [2] if writer.happens(3) else []
         return f"{name}.expand({tuple(front + lengths)})"
-    if kind == 7 and shape:
+    if kind == 7 and shape and 0 not in shape:
         at = axis(writer, name)
         return f"{name}.select({at}, {writer.integer(0, max(shape[at % len(shape)] - 1, 0))})"
     if kind == 8 and len(shape) >= 2:
@@ -312,7 +312,8 @@ def assign_without_grad(writer: Writer) -> str | None:
 
 def place(writer: Writer) -> str | None:
     """Return something to write to: a tensor, or a view of it; mostly not a leaf that requires grad."""
-    name = writer.tensor() if writer.happens(10) else writer.tensor(lambda tensor: not is_free(tensor))
+    anything = writer.happens(10)
+    name = writer.tensor(lambda tensor: (anything or not is_free(tensor)) and not repeats(tensor))
     if name is None:
         return None
     settle(writer, name)
@@ -341,12 +342,12 @@ def in_place(writer: Writer) -> str | None:
     if kind == 3:
         return f"{name} {writer.pick(('+=', '-=', '*='))} {writer.filling(name, tuple(writer.of(name).shape))}"
     if kind == 4:
-        return f"{name}.addcmul_({writer.like(name)}, {writer.floating()}, value=c(0.2))"
+        return f"{name}.addcmul_({writer.like(name)}, {writer.like(name)}, value=c(0.2))"
     return f"{target}.{writer.pick(IN_PLACE_BINARY)}({writer.filling(name, tuple(writer.of(name).shape))})"
 
 
 def set_item(writer: Writer) -> str | None:
-    name = writer.tensor(lambda tensor: not is_free(tensor))
+    name = writer.tensor(lambda tensor: not is_free(tensor) and not repeats(tensor))
     if name is None:
         return None
     settle(writer, name)
@@ -565,6 +566,11 @@ PRODUCTIONS: tuple[tuple[int, Production], ...] = (
     (2, forget),
     (4, share),
 )
+
+
+def repeats(tensor: Any) -> bool:
+    """Whether elements of a tensor share memory, in which PyTorch writes and differentiates inconsistently."""
+    return any(stride == 0 and length > 1 for stride, length in zip(tensor.stride(), tensor.shape, strict=True))
 
 
 def is_product(tensor: Any) -> bool:
