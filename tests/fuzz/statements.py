@@ -428,7 +428,8 @@ def gradient(writer: Writer) -> str | None:
     options = writer.keeping() or "retain_graph=False"
     inputs = f"[{first}, {second}]" if writer.happens(2) else first
     scaled = f"({root} * c(0.6)).sum()" if writer.happens(2) else f"{root}.sum()"
-    return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{0 if inputs == first else -1}].contiguous().clone()"
+    place = 0 if inputs == first else -1
+    return f"{writer.target()} = t.autograd.grad({scaled}, {inputs}, {unused}, {options})[{place}].contiguous().clone()"
 
 
 def gradient_with_cotangent(writer: Writer) -> str | None:

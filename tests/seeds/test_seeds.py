@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import tapegrad
-from tests import sessions
+from tests import transcripts
 
-SESSIONS = sessions.read_all(Path(__file__).parent)
+TRANSCRIPTS = transcripts.read_all(Path(__file__).parent)
 
 
-@pytest.mark.parametrize("name", SESSIONS)
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_tutorial_prints_what_it_prints_in_torch(mode: str, name: str) -> None:
-    assert sessions.transcript(tapegrad, *SESSIONS[name]) == sessions.transcript(None, *SESSIONS[name])
+    assert transcripts.transcript(tapegrad, *TRANSCRIPTS[name]) == transcripts.transcript(None, *TRANSCRIPTS[name])
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("name", SESSIONS)
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_golden_transcript_is_torch(torch: Any, name: str) -> None:
-    assert sessions.transcript(torch, *SESSIONS[name]) == sessions.transcript(None, *SESSIONS[name])
+    assert transcripts.transcript(torch, *TRANSCRIPTS[name]) == transcripts.transcript(None, *TRANSCRIPTS[name])

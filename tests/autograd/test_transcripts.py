@@ -1,4 +1,4 @@
-"""What programs see of automatic differentiation: golden sessions of PyTorch 2.13, in every mode."""
+"""What programs see of automatic differentiation: golden transcripts of PyTorch 2.13, in every mode."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 import tapegrad
 from tapegrad import printing
-from tests import sessions
+from tests import transcripts
 
-SESSIONS = sessions.read_all(Path(__file__).parent / "sessions")
+TRANSCRIPTS = transcripts.read_all(Path(__file__).parent / "transcripts")
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,9 @@ def _same_settings_after() -> Iterator[None]:
     printing.set_printoptions(profile="default", sci_mode=None)
 
 
-@pytest.mark.parametrize("name", SESSIONS)
-def test_session_is_golden(mode: str, name: str) -> None:
-    assert sessions.transcript(tapegrad, *SESSIONS[name]) == sessions.transcript(None, *SESSIONS[name])
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_transcript_is_golden(mode: str, name: str) -> None:
+    assert transcripts.transcript(tapegrad, *TRANSCRIPTS[name]) == transcripts.transcript(None, *TRANSCRIPTS[name])
 
 
 def test_batch_of_cotangents_of_the_wrong_shape(mode: str) -> None:
@@ -35,6 +35,6 @@ def test_batch_of_cotangents_of_the_wrong_shape(mode: str) -> None:
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("name", SESSIONS)
-def test_golden_session_is_torch(torch: Any, name: str) -> None:
-    assert sessions.transcript(torch, *SESSIONS[name]) == sessions.transcript(None, *SESSIONS[name])
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_golden_transcript_is_torch(torch: Any, name: str) -> None:
+    assert transcripts.transcript(torch, *TRANSCRIPTS[name]) == transcripts.transcript(None, *TRANSCRIPTS[name])

@@ -1,9 +1,9 @@
-"""Golden sessions: what a program that is typed in line by line prints in PyTorch, kept in text files.
+"""Golden transcripts: what a program that is typed in line by line prints in PyTorch, kept in text files.
 
-A file of sessions begins with comments, then may have statements that every session runs first. A session has a title,
+A file of transcripts begins with comments, then may have statements that every transcript runs first. A transcript has a title,
 ``== title``, then statements as at Python's prompt, each followed by what it prints. In them `torch` is the library under
 test. Warnings are shown before a statement's result, errors after it. Run this module, with PyTorch, to print a file's
-sessions anew after adding statements: ``python -m tests.sessions tests/autograd/sessions/backward.txt``.
+transcripts anew after adding statements: ``python -m tests.transcripts tests/autograd/transcripts/backward.txt``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 PROMPT, CONTINUATION, TITLE = ">>> ", "... ", "== "
-# PyTorch gives these warnings once in a process, so whether a session shows them depends on what ran before.
+# PyTorch gives these warnings once in a process, so whether a transcript shows them depends on what ran before.
 ONCE = (
     "Converting a tensor with requires_grad=True to a scalar",
     "Using backward() with create_graph=True",
@@ -44,23 +44,23 @@ class Statement:
         return "\n".join([PROMPT + first, *[(CONTINUATION + line).rstrip() for line in others], *([printed] if printed else [])])
 
 
-class SessionFile:
-    """The comments of a file, its first statements, and its sessions: statements by title, after their comments."""
+class TranscriptFile:
+    """The comments of a file, its first statements, and its transcripts: statements by title, after their comments."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.comments: list[str] = []
         self.first: list[Statement] = []
-        self.sessions: dict[str, list[Statement]] = {}
-        self.session_comments: dict[str, list[str]] = {}
+        self.transcripts: dict[str, list[Statement]] = {}
+        self.transcript_comments: dict[str, list[str]] = {}
         statements, comments = self.first, self.comments
         for line in path.read_text().splitlines():
             if line.startswith(TITLE):
                 title = line.removeprefix(TITLE)
-                if title in self.sessions:
-                    raise ValueError(f"{path.name} has two sessions {title!r}")
-                statements = self.sessions[title] = []
-                comments = self.session_comments[title] = []
+                if title in self.transcripts:
+                    raise ValueError(f"{path.name} has two transcripts {title!r}")
+                statements = self.transcripts[title] = []
+                comments = self.transcript_comments[title] = []
             elif line.startswith(PROMPT):
                 statements.append(Statement(line.removeprefix(PROMPT)))
             elif line.startswith(CONTINUATION.rstrip()) and statements and not statements[-1].printed:
@@ -73,29 +73,29 @@ class SessionFile:
     def write_anew(self, library: Any) -> None:
         """Write the file with what this library prints."""
         blocks = ["\n".join(self.comments), "\n".join([statement.text("") for statement in self.first])]
-        for title, statements in self.sessions.items():
+        for title, statements in self.transcripts.items():
             printed = run(library, self.first, statements)
             lines = [statement.text(text) for statement, text in zip(statements, printed, strict=True)]
-            blocks.append("\n".join([TITLE + title, *self.session_comments[title], *lines]))
+            blocks.append("\n".join([TITLE + title, *self.transcript_comments[title], *lines]))
         self.path.write_text("\n\n".join([block for block in blocks if block]) + "\n")
 
 
-def read_all(folder: Path) -> dict[str, tuple[SessionFile, str]]:
-    """Return the sessions of a folder's files, as file and title, by name."""
-    files = [SessionFile(path) for path in sorted(folder.glob("*.txt"))]
-    return {f"{file.path.stem}: {title}": (file, title) for file in files for title in file.sessions}
+def read_all(folder: Path) -> dict[str, tuple[TranscriptFile, str]]:
+    """Return the transcripts of a folder's files, as file and title, by name."""
+    files = [TranscriptFile(path) for path in sorted(folder.glob("*.txt"))]
+    return {f"{file.path.stem}: {title}": (file, title) for file in files for title in file.transcripts}
 
 
-def transcript(library: Any, file: SessionFile, title: str) -> str:
-    """Return a session as this library runs it; with no library, as it stands in the file."""
-    statements = file.sessions[title]
+def transcript(library: Any, file: TranscriptFile, title: str) -> str:
+    """Return a transcript as this library runs it; with no library, as it stands in the file."""
+    statements = file.transcripts[title]
     printed = [statement.golden for statement in statements] if library is None else run(library, file.first, statements)
     return "\n".join([statement.text(text) for statement, text in zip(statements, printed, strict=True)])
 
 
 def run(library: Any, first: list[Statement], statements: list[Statement]) -> list[str]:
-    """Run the statements of a session from seed 0, after the file's first ones, and return what each prints."""
-    names: dict[str, Any] = {"torch": library, "np": np, "__name__": "session"}
+    """Run the statements of a transcript from seed 0, after the file's first ones, and return what each prints."""
+    names: dict[str, Any] = {"torch": library, "np": np, "__name__": "transcript"}
     library.manual_seed(0)
     try:
         for statement in first:
@@ -116,7 +116,7 @@ def _run_one(library: Any, source: str, names: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(output), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            exec(compile(source + "\n", "<session>", "single"), names)
+            exec(compile(source + "\n", "<transcript>", "single"), names)
             error = ""
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}\n"
@@ -144,4 +144,4 @@ if __name__ == "__main__":
     import torch
 
     for argument in sys.argv[1:]:
-        SessionFile(Path(argument)).write_anew(torch)
+        TranscriptFile(Path(argument)).write_anew(torch)
