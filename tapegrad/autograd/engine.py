@@ -46,10 +46,10 @@ def backward(
         _warn_of_cycle()
     roots = _as_tuple(tensors)
     targets = None
+    if inputs is not None and not (wanted := _as_tuple(inputs)):
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    cotangents = _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph)
     if inputs is not None:
-        wanted = _as_tuple(inputs)
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for tensor in wanted:
             if isinstance(tensor, GradientEdge):
                 continue
@@ -58,7 +58,7 @@ def backward(
             tensor.retain_grad()  # of a leaf, it does nothing
         targets = [_target(tensor) for tensor in wanted]
     sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
-    sweep.run(roots, _cotangents(roots, _as_tuple(grad_tensors, len(roots)), create_graph))
+    sweep.run(roots, cotangents)
     gradients = list(sweep.leaf_gradients.values())
     if targets is not None:
         leaves = {id(target) for target in targets if isinstance(target, Tensor)}

@@ -302,7 +302,7 @@ def masked_select(tensor: Any, mask: Any) -> Any:
 def setitem(tensor: Any, index: Any, value: Any) -> None:
     """Do ``tensor[index] = value``, in place: `value` is a number or a tensor that broadcasts to the elements."""
     plan = _plan(tensor, index)
-    if _is_everything(index):
+    if _is_everything(index, tuple(tensor.shape)):
         plan.steps.clear()
     target = plan.view(tensor)
     given = value
@@ -335,9 +335,9 @@ def _check_source(target: Any, given: Any) -> None:
             check_overlap(target, (given.view(shape).expand(target.shape),))
 
 
-def _is_everything(index: Any) -> bool:
-    """Whether the index is ``[:]``, which writes to the tensor itself."""
-    return index.__class__ is slice and index == slice(None)
+def _is_everything(index: Any, shape: Shape) -> bool:
+    """Whether the index is ``[:]``, or another slice of all, which writes to the tensor itself."""
+    return index.__class__ is slice and index.indices(shape[0]) == (0, shape[0], 1)
 
 
 def _value(tensor: Any, value: Any) -> Any:

@@ -173,7 +173,10 @@ def unflatten(input: Any, dim: int, sizes: Shape) -> Any:
 @accepts_names
 def squeeze(input: Any, dim: int | Shape | None = None) -> Any:
     """Return a view without the dimensions of length 1 (those in `dim`, or all)."""
-    return make_view(input, movement.reshape, (), *squeezing(input, dim))
+    parameters, name = squeezing(input, dim)
+    if parameters[0] == input._node.type.shape:
+        return make_view(input, movement.alias, (), (), name)
+    return make_view(input, movement.reshape, (), parameters, name)
 
 
 def squeezing(input: Any, dim: int | Shape | None) -> tuple[tuple[Any, ...], str]:

@@ -188,11 +188,11 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
     """
     was_leaf = root._node.type.requires_grad and root.is_leaf
     result = _with_old_history(root, result)
-    version = root._own_version if written._own_version is None else written._own_version
-    is_tracked = version is root._own_version
-    if checks.inplace_checks and is_tracked:
+    version = _version_of(root, written)
+    if checks.inplace_checks:
         for changed in (root, *live_views(root)):
-            checks.note_version(changed)
+            if _version_of(root, changed) is version:
+                checks.note_version(changed)
     if was_leaf:
         make_leaf(result, root)
     buffer = root._array if root._is_shared and is_concrete(root) and buffer_is_seen(root) else None
@@ -210,10 +210,17 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
         version[0] += 1
     if root._views is not None:
         for view in live_views(root):
+            is_tracked = _version_of(root, view) is version
             if view is not base and not view._is_stale and (view._base is None or not is_tracked) and _has_history(view):
                 _assign(view)
             else:
                 _make_stale(view, is_tracked)
+
+
+def _version_of(root: Any, tensor: Any) -> list[int] | None:
+    """Return the version that a root or an alias of it shares with others; None for the root's count."""
+    own: list[int] | None = root._own_version if tensor._own_version is None else tensor._own_version
+    return own
 
 
 def _has_history(tensor: Any) -> bool:
@@ -352,6 +359,7 @@ def detached(tensor: Any, own_version: bool = False) -> Any:
     register_view(tensor, view, ("detach", (), 0))
     view._is_detached = True
     view._detached_base = None
+    view._is_multiple_view = None
     view._made_without_grad = False
     view._own_version = [0] if own_version else tensor._own_version
     return view

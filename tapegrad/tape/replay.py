@@ -97,7 +97,7 @@ class Sweep:
         if tensor.is_leaf or segment is None:
             self._reach_leaf(tensor, cotangent)
         elif self.needed is not None and slot not in self.needed.get(segment, _NOTHING):
-            self._watch(segment, slot, cotangent)
+            self._watch(*history_address(tensor), cotangent)
         else:
             self._add(segment, slot, cotangent)
 

@@ -126,6 +126,8 @@ def _describe_tensor(tensor: Any) -> dict[str, Any]:
         del described["stride"]
     grad = tensor.grad
     described["grad"] = None if grad is None else _describe_tensor(grad)
+    if grad is not None and not np.any(described["grad"]["value"]):
+        del described["grad"]["requires_grad"], described["grad"]["is_leaf"]  # whether zeros depend on something is free
     return described
 
 

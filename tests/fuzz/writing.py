@@ -141,8 +141,9 @@ class Writer:
         """Return whether a tensor may be written to this one: what PyTorch does with others depends on their layout."""
         written = self.of(name)
         same = self.happens(4) and written.is_contiguous()
-        return lambda tensor: tensor._root() is not written._root() or (
-            same and tensor.is_contiguous() and tensor is not written
+        root, shared = written._root(), written._root()._is_shared
+        return lambda tensor: (tensor._root() is not root and not (shared and tensor._root()._is_shared)) or (
+            same and tensor._root() is root and tensor.is_contiguous() and tensor is not written
         )
 
     def has_views(self, tensor: Any) -> bool:
@@ -218,7 +219,7 @@ def _calm(writer: Writer) -> None:
             continue
         tensor = writer.of(name)
         size = _size(tensor)
-        if not np.isfinite(size):
+        if not np.isfinite(size) or (writer.graphs and tensor.numel() == 0):
             writer.emit(f"del {name}")
             continue
         if size > (_LARGE if is_floating(tensor) else 9):
