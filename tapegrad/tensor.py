@@ -468,7 +468,7 @@ class Tensor:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
-        return array.copy() if copy else array
+        return array.copy(order="K") if copy else array
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Tensor:
         """Return a NumPy function's result for a tensor as a tensor; bools become uint8, as in PyTorch."""

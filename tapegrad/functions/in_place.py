@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..operators import operand_from
+from ..tape import checks
 from ..tape.aliases import check_dtype, in_place
 from ..tape.checks import check_writable
 from ..tape.record import here, mark_composed, record
@@ -28,10 +29,11 @@ def in_place_method(name: str, function: Function, shown: str | None = None) -> 
         check_writable(self)
         if not may_overlap:
             check_overlap(self, arguments)
+        before = _unversioned(self) if checks.inplace_checks else self
         if shown is None:
-            return write(self, function(self, *arguments, **options))
+            return write(self, function(before, *arguments, **options))
         start = here()
-        result = function(self, *arguments, **options)
+        result = function(before, *arguments, **options)
         if result.requires_grad and result is not self:
             mark_composed(shown, result, start)
         return write(self, result)
@@ -39,6 +41,13 @@ def in_place_method(name: str, function: Function, shown: str | None = None) -> 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Do what `{name.rstrip('_')}` does, in place, and return the tensor."
     return method
+
+
+def _unversioned(tensor: Any) -> Any:
+    """Return the tensor as it is before an in-place operation, of which PyTorch keeps a copy where it needs it."""
+    from ..primitives.movement import alias
+
+    return record(alias, (tensor,))
 
 
 def augmented(method: Function) -> Function:

@@ -240,7 +240,7 @@ def _avg_pool_type(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
-    shape = pooled_type(a, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    shape = pooled_type("avg_pool3d", a, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     refuse(f"avg_pool{len(kernel)}d", a, not a.dtype.is_floating_point and a.dtype is not dtypes.int64)

@@ -170,7 +170,8 @@ def _places_in_all(indices: Any, lengths: Lengths) -> tuple[Any, int]:
 
 
 def _max_pool_type(a: Type, kernel: Lengths, stride: Lengths, padding: Lengths, dilation: Lengths, ceil_mode: bool) -> Any:
-    shape = pooled_type(a, kernel, stride, padding, dilation, ceil_mode)
+    function = "max_pool3d_with_indices_out_cpu_template"
+    shape = pooled_type(function, a, kernel, stride, padding, dilation, ceil_mode)
     refuse(f"max_pool{len(kernel)}d", a, a.dtype is dtypes.bool or a.dtype.is_complex)
     return (a.dtype, shape), (dtypes.int64, shape)
 

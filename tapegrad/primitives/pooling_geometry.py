@@ -46,8 +46,10 @@ def divides(lengths: Sequence[int], counts: Lengths) -> bool:
     return all(count and length % count == 0 for length, count in zip(lengths, counts, strict=True))
 
 
-def pooled_type(a: Type, kernel: Lengths, stride: Lengths, padding: Lengths, dilation: Lengths, ceil_mode: bool) -> Shape:
-    """Return the shape of the result, or raise what PyTorch raises."""
+def pooled_type(
+    function: str, a: Type, kernel: Lengths, stride: Lengths, padding: Lengths, dilation: Lengths, ceil_mode: bool
+) -> Shape:
+    """Return the shape of the result, or raise what PyTorch raises, which names the function where there are three dimensions."""
     ndim = len(kernel)
     axes = _AXIS_NAMES[3 - ndim :]
     if 0 in stride:
@@ -64,6 +66,11 @@ def pooled_type(a: Type, kernel: Lengths, stride: Lengths, padding: Lengths, dil
                 f"pad should be at most half of effective kernel size, but got pad={low}, kernel_size={size} and dilation={gap}"
             )
     lengths = a.shape[a.ndim - ndim :]
+    if ndim == 3 < a.ndim and 0 in a.shape[a.ndim - 4 :]:
+        raise RuntimeError(
+            f"{function}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{list(a.shape)} and non-batch dimension 0 has length zero!"
+        )
     if a.ndim < ndim or 0 in lengths:
         raise RuntimeError(
             f"Expected {ndim + 1}D or {ndim + 2}D (batch mode) tensor with optional 0 dim batch size for input, "

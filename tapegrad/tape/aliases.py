@@ -34,6 +34,8 @@ def make_view(base: Any, primitive: Any, numbers: tuple[Any, ...] = (), paramete
         become_leaf(view, True)  # a view made without grad of what requires it says that it does
         view._takes_no_gradient = True
     register_view(base, view, (primitive.name, parameters, len(numbers)), numbers)
+    if checks.inplace_checks:
+        checks.note_view(view)
     return view
 
 
@@ -135,6 +137,8 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
         _write(root, _with_part(root, result, tensor._chain, tensor._chain_numbers), tensor)
     else:
         _write_detached(root, base, result, tensor)
+    if checks.inplace_checks and base is not tensor:
+        checks.note_version(tensor, result)
     return tensor
 
 
@@ -188,6 +192,8 @@ def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
     """
     was_leaf = root._node.type.requires_grad and root.is_leaf
     result = _with_old_history(root, result)
+    if checks.inplace_checks:
+        checks.counter_of(written)
     version = _version_of(root, written)
     if checks.inplace_checks:
         for changed in (root, *live_views(root)):

@@ -58,11 +58,12 @@ def check_view(view: Any, change: str) -> None:
             "to be tracked)."
         )
     if view._is_multiple_view is not None:
-        position, operation = view._is_multiple_view
+        origin = "Output {} of {} is a view and {}".format(*view._is_multiple_view, change)
+        if not view._node.type.requires_grad:
+            origin = f"A view was created in no_grad mode and {change} with grad mode enabled"  # for want of a grad_fn
         raise RuntimeError(
-            f"Output {position} of {operation} is a view and {change}. This view is the output of a function that "
-            "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-            "inplace operation by an out-of-place one."
+            f"{origin}. This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
         )
 
 
@@ -77,23 +78,51 @@ def check_cut_off(view: Any) -> None:
         check_view(view, "its base or another view of its base has been modified inplace")
 
 
-def note_version(tensor: Any) -> None:
-    """Remember, where the check is on, which version of a tensor is at its slot: before it is overwritten, or on import."""
-    segment, slot = _place_of(tensor)
-    if segment is None:
-        return
+def note_version(tensor: Any, result: Any = None) -> None:
+    """Remember, where the check is on, which version of a tensor is at its slot: before it is overwritten, or on import.
+
+    With `result`, which was written to a view: that it is this version of the view.
+    """
+    for segment, slot in _places_of(tensor if result is None else result):
+        if result is not None and segment.versions is not None:
+            segment.versions.pop(slot, None)
+        note_version_at(segment, slot, tensor)
+
+
+def note_view(view: Any) -> None:
+    """Remember that what was a tensor of its own when it was computed is a view."""
+    if not view._is_detached:
+        view._own_version = None
+    note_version(view, view)
+
+
+def note_version_at(segment: Any, slot: int, tensor: Any) -> None:
+    """Remember that this version of a tensor is at a slot, unless it is known already what is."""
     if segment.versions is None:
         segment.versions = {}
-    segment.versions.setdefault(slot, (weakref.ref(tensor), tensor._version))
+    segment.versions.setdefault(slot, (weakref.ref(tensor), tensor._node.type, counter_of(tensor), tensor._version))
 
 
-def _place_of(tensor: Any) -> tuple[Any, int]:
-    """Return the open segment and slot of a tensor, or those of its history."""
+def counter_of(tensor: Any) -> list[int]:
+    """Return what counts the versions of a tensor's storage, which outlives the tensor where the check holds it."""
+    if tensor._own_version is not None:
+        own: list[int] = tensor._own_version
+        return own
+    root = tensor._root()
+    if root._own_version is None:
+        root._own_version = [root._version_count]
+    counter: list[int] = root._own_version
+    return counter
+
+
+def _places_of(tensor: Any) -> list[tuple[Any, int]]:
+    """Return the segments and slots that have a tensor's value: the open one's, and those of its history."""
+    places = []
     if tensor._segment is not None:
-        return tensor._segment, tensor._node.slot
+        places.append((tensor._segment, tensor._node.slot))
     if is_concrete(tensor) and tensor._home is not None:
-        return tensor._home, tensor._home_slot
-    return None, 0
+        places.append((tensor._home, tensor._home_slot))
+    return places
 
 
 def check_versions(segment: Any, node: Any) -> None:
@@ -103,21 +132,26 @@ def check_versions(segment: Any, node: Any) -> None:
     results = [output.slot for output in node.outputs]
     for slot in node.saved:
         if slot in segment.versions:
-            reference, expected = segment.versions[slot]
-            tensor = reference()
-            if tensor is not None and tensor._version != expected:
-                operation = node.name or node.primitive.grad_name
-                raise RuntimeError(_version_error(tensor, expected, operation if slot in results else None))
+            reference, type_, counter, expected = segment.versions[slot]
+            if counter[0] != expected:
+                operation = node.name or node.primitive.grad_name if slot in results else _origin(reference())
+                raise RuntimeError(_version_error(type_, operation, counter[0], expected))
 
 
-def _version_error(tensor: Any, expected: int, operation: str | None) -> str:
-    """Return PyTorch's text; a tensor that the operation did not make itself is named by what made its present value."""
-    if operation is None and not tensor.is_leaf:
-        operation = tensor.grad_fn.name()
+def _origin(tensor: Any) -> str | None:
+    """Return what made a tensor's present value, if it is still there to ask."""
+    if tensor is None or tensor.is_leaf:
+        return None
+    name: str = tensor.grad_fn.name()
+    return name
+
+
+def _version_error(type_: Any, operation: str | None, version: int, expected: int) -> str:
+    """Return PyTorch's text about a value of this type that this operation made."""
     source = "" if operation is None else f", which is output 0 of {_short(operation)},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{tensor.dtype.title}Tensor {list(tensor.shape)}]{source} is at version {tensor._version}; expected version "
+        f"[torch.{type_.dtype.title}Tensor {list(type_.shape)}]{source} is at version {version}; expected version "
         f"{expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )

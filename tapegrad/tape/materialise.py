@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
+from . import checks
 from .record import Failure
 from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
@@ -119,6 +120,8 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
             tensor._home_slot = slot
         else:
             tensor._home = None
+        if checks.inplace_checks:
+            checks.note_version_at(segment, slot, tensor)
     for tensor in segment.imports:
         node = tensor._node
         if tensor._segment is segment and node.__class__ is Node and node.primitive is IMPORT:

@@ -302,7 +302,7 @@ def address_of(tensor: Any) -> tuple[Segment | None, int]:
     return tensor._segment, tensor._node.slot
 
 
-def history_address(tensor: Any) -> tuple[Segment | None, int]:
+def history_address(tensor: Any) -> tuple[Any, int]:
     """Return the address at which the tensor's gradient is complete: that from before edits of its data alone."""
     segment, slot = address_of(tensor)
     while segment is not None:

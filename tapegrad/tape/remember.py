@@ -44,6 +44,8 @@ def sweep_key(roots: Sequence[Any], cotangents: Sequence[Any], targets: list[Any
             return None
     for cotangent in cotangents:
         if cotangent is not None and cotangent._segment is not segment:
+            if cotangent._is_stale:
+                return None
             enter(cotangent)
     if state.segment is not segment or segment.node is SEALED:
         return None

@@ -22,6 +22,7 @@ class Outcome:
         self.results: Any = None
         self.compared: Any = None
         self.gradients: Any = None
+        self.connected: list[bool] = []  # whether each gradient can be differentiated again
         self.second: Any = None
 
 
@@ -66,6 +67,7 @@ def _differentiate(library: Any, outcome: Outcome, results: Any, operands: list[
     weights = [weight(library, output, place) for place, output in enumerate(outputs)]
     gradients = library.autograd.grad(outputs, inputs, weights, create_graph=second, allow_unused=True)
     outcome.gradients = [_values(gradient) for gradient in gradients]
+    outcome.connected = [gradient is not None and gradient.requires_grad for gradient in gradients]
     outputs = [gradient for gradient in gradients if gradient is not None and gradient.requires_grad]
     if second and outputs:
         weights = [weight(library, output, place + 7) for place, output in enumerate(outputs)]
@@ -146,6 +148,9 @@ class Comparison:
             found = self._nested(getattr(ours, aspect), getattr(theirs, aspect), aspect)
             if found is not None and not (aspect == "results" and found.is_of_values and theirs.results is not theirs.compared):
                 return found.text
+        for place, (mine, other) in enumerate(zip(ours.connected, theirs.connected, strict=True)):
+            if other and not mine:  # the other way round, a second derivative is zero where PyTorch raises
+                return f"gradients.{place} has no second derivative"
         return None
 
     def _nested(self, ours: Any, theirs: Any, where: str) -> _Difference | None:

@@ -74,14 +74,18 @@ def compare_with_torch(torch: Any, program: list[str], tolerance: float, name: s
         with mode(name):
             ours = run(tapegrad, program)
         sweep = first_failed_sweep(theirs.failed)
-        compared = 1 << 30 if sweep is None else sweep.line + (not sweep.is_refusal)
-        found = first_other_error(ours.failed, theirs.failed, compared)
+        found = first_other_error(ours.failed, theirs.failed, lines_before(sweep))
         if found is not None:
             return f"{name} and PyTorch: {found}"
         if sweep is None:
             found = difference(ours.found, theirs.found, tolerance)
             return None if found is None else f"{name} and PyTorch: {found}"
         program = program[: sweep.line] + program[sweep.line + 1 :]
+
+
+def lines_before(sweep: Failed | None) -> int:
+    """Return up to which line two runs raise alike: to the first error of a sweep, and that too if tapegrad has it."""
+    return 1 << 30 if sweep is None else sweep.line + (not sweep.is_refusal)
 
 
 def first_failed_sweep(failed: list[Failed]) -> Failed | None:
@@ -106,7 +110,7 @@ def compare_version_checks(torch: Any, program: list[str]) -> str | None:
         finally:
             checks.set_inplace_checks(False)
         sweep = first_failed_sweep(theirs.failed)
-        found = first_other_error(ours.failed, theirs.failed, 1 << 30 if sweep is None else sweep.line + 1)
+        found = first_other_error(ours.failed, theirs.failed, lines_before(sweep))
         if found is not None or sweep is None:
             return None if found is None else f"version checks: {found}"
         program = program[: sweep.line] + program[sweep.line + 1 :]

@@ -31,15 +31,19 @@ Production = Callable[["Writer"], str | None]
 class Writer:
     """Writes one program, statement by statement.
 
-    With `singles`, some tensors are float32; without `outside`, no NumPy array shares a tensor's memory; with `graphs`,
-    there are gradients of gradients, and no empty tensors.
+    With `singles`, some tensors are float32; with `graphs`, there are gradients of gradients, and no empty tensors;
+    without `outside`, no NumPy array shares a tensor's memory; without `composed`, no operation is composed of others,
+    or keeps more than PyTorch's.
     """
 
-    def __init__(self, chance: random.Random, singles: bool, graphs: bool = True, outside: bool = True) -> None:
+    def __init__(
+        self, chance: random.Random, singles: bool = False, graphs: bool = True, outside: bool = True, composed: bool = True
+    ) -> None:
         self.chance = chance
         self.singles = singles
         self.graphs = graphs
         self.outside = outside
+        self.composed = composed
         self.program: list[str] = []
         self.names = namespace(tapegrad)
         self.recent: list[str] = []
@@ -142,8 +146,9 @@ class Writer:
         written = self.of(name)
         same = self.happens(4) and written.is_contiguous()
         root, shared = written._root(), written._root()._is_shared
-        return lambda tensor: (tensor._root() is not root and not (shared and tensor._root()._is_shared)) or (
-            same and tensor._root() is root and tensor.is_contiguous() and tensor is not written
+        return lambda tensor: (
+            (tensor._root() is not root and not (shared and tensor._root()._is_shared))
+            or (same and tensor._root() is root and tensor.is_contiguous() and tensor is not written)
         )
 
     def has_views(self, tensor: Any) -> bool:
@@ -198,9 +203,7 @@ def write_program(chance: random.Random, length: int, productions: Sequence[tupl
             for name in LEAVES:
                 grad = writer.integer(0, 3) > 0
                 dtype = "float32" if writer.singles and writer.happens(3) else "float64"
-                writer.emit(
-                    f"{name} = t.tensor(values({writer.seed()}, {writer.shape()}), dtype=t.{dtype}, requires_grad={grad})"
-                )
+                writer.emit(f"{name} = t.tensor(values({writer.seed()}, {writer.shape()}), dtype=t.{dtype}, requires_grad={grad})")
             while len(writer.program) < length:
                 statement = writer.pick(weighted)(writer)
                 if statement is not None:

@@ -54,7 +54,7 @@ def _check_max_pool(ndim: int, shape: tuple[int, ...]) -> None:
         raise RuntimeError(f"non-empty {ndim + 1}D or {ndim + 2}D (batch mode) tensor expected for input")
 
 
-def _check_windows(kernel: int, stride: int, padding: int, dilation: int) -> None:
+def _check_windows(length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> None:
     """Raise PyTorch's errors, which for one dimension it has of its own."""
     for name, value in (("kernel_size", kernel), ("stride", stride)):
         if value <= 0:
@@ -67,6 +67,10 @@ def _check_windows(kernel: int, stride: int, padding: int, dilation: int) -> Non
         )
     if dilation <= 0:
         raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
+    room = length + 2 * padding - dilation * (kernel - 1) - 1
+    count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+    if count <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
 
 
 def _max_pool(
@@ -90,7 +94,8 @@ def _max_pool(
         bool(ceil_mode),
     )
     if ndim == 1 and not with_indices:
-        _check_windows(*[lengths[0] for lengths in parameters[:4]])
+        (size,), (step,), (pad,), (gap,) = parameters[:4]
+        _check_windows(input.shape[-1], size, step, pad, gap, bool(ceil_mode))
     shown = ("SqueezeBackward1", "MaxPool2DWithIndicesBackward0", "MaxPool3DWithIndicesBackward0")[ndim - 1]
     pair: tuple[Any, Any] = record(rows.max_pool, (input,), parameters, shown)
     return pair
