@@ -84,13 +84,36 @@ _negatable = refusing(
     error=RuntimeError,
 )
 
-add = elementwise("add", np.add, (lambda g: g, lambda g: g), torch=lambda torch, a, b: a + b)
+add = elementwise("add", np.add, (lambda g: g, lambda g: g), torch=lambda torch, a, b: a + b, kernel="a + b", kernel_on="any")
 
-sub = elementwise("sub", np.subtract, (lambda g: g, lambda g: -g), casts=_subtractable, torch=lambda torch, a, b: a - b)
+sub = elementwise(
+    "sub",
+    np.subtract,
+    (lambda g: g, lambda g: -g),
+    casts=_subtractable,
+    torch=lambda torch, a, b: a - b,
+    kernel="a - b",
+    kernel_on="number",
+)
 
-mul = elementwise("mul", np.multiply, (lambda g, b: g * b, lambda g, a: g * a), torch=lambda torch, a, b: a * b)
+mul = elementwise(
+    "mul",
+    np.multiply,
+    (lambda g, b: g * b, lambda g, a: g * a),
+    torch=lambda torch, a, b: a * b,
+    kernel="a * b",
+    kernel_on="any",
+)
 
-neg = elementwise("neg", np.negative, (lambda g: -g,), casts=_negatable, torch=lambda torch, a: -a)
+neg = elementwise(
+    "neg",
+    np.negative,
+    (lambda g: -g,),
+    casts=_negatable,
+    torch=lambda torch, a: -a,
+    kernel="-a",
+    kernel_on="number",
+)
 
 div = elementwise(
     "div",
@@ -99,6 +122,7 @@ div = elementwise(
     casts=promoted_to_float,
     domain=((-2.0, 2.0), (0.5, 2.0)),
     torch=lambda torch, a, b: a / b,
+    kernel="a / b",
 )
 
 reciprocal = elementwise(
@@ -108,6 +132,7 @@ reciprocal = elementwise(
     casts=promoted_to_float,
     domain=(0.5, 2.0),
     torch=lambda torch, a: torch.reciprocal(a),
+    kernel="T(1) / a",
 )
 
 # Division by a count (a number), as a mean does. A count is like a shape: what keeps it is never released.
@@ -118,6 +143,7 @@ share: Primitive = elementwise(
     casts=promoted_to_float,
     samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), 4), Sample(np.float64(3.0), 2), Sample(np.ones((0, 2)), 0)],
     torch=lambda torch, a, b: a / b,
+    kernel="a / b",
 )
 share.linear_in = (0,)
 
@@ -128,6 +154,8 @@ scale: Primitive = elementwise(
     (lambda g, b: scale(g, b), None),
     samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), 0.5), Sample(np.float64(3.0), 2), Sample(np.ones((0, 2)), 1.5)],
     torch=lambda torch, a, b: a * b,
+    kernel="a * b",
+    kernel_on="any",
 )
 scale.linear_in = (0,)
 
@@ -164,6 +192,8 @@ add_multiple: Primitive = elementwise(
     ],
     torch=lambda torch, a, b, factor: torch.add(a, b, alpha=factor),
     grad_name="AddBackward0",
+    kernel="a + b * c",
+    kernel_on="any",
 )
 add_multiple.linear_in = (0, 1)
 add_multiple.jointly = True
@@ -211,6 +241,7 @@ power = elementwise(
     domain=((0.5, 2.0), (-2.0, 2.0)),
     torch=lambda torch, a, b: torch.pow(a, b),
     grad_name="PowBackward1",
+    kernel="pow(a, b)",
 )
 
 
@@ -226,6 +257,16 @@ def _integer_power(a: Any, n: int) -> Any:
     if n == -2:
         return np.true_divide(1, np.multiply(a, a))
     return np.power(a, np.asarray(n).astype(a.dtype))
+
+
+def _integer_power_kernel(n: int) -> str:
+    """Multiply for small exponents, which is as exact as a power and many times faster."""
+    if n in _PRODUCTS:
+        return _PRODUCTS[n]
+    return f"T(1) / ({_PRODUCTS[-n]})" if n in (-1, -2) else f"pow(a, T({n}))"
+
+
+_PRODUCTS = {0: "T(1)", 1: "a", 2: "a * a", 3: "a * a * a", 4: "(a * a) * (a * a)"}
 
 
 def _integer_power_casts(name: str, types: Sequence[Type]) -> Casts:
@@ -268,6 +309,8 @@ integer_power = Primitive(
     samples=_integer_power_samples,
     torch=lambda torch, a, n: torch.pow(a, n),
     grad_name="PowBackward0",
+    kernel=_integer_power_kernel,
+    kernel_on="number",
 )
 
 sqrt = elementwise(
@@ -277,6 +320,7 @@ sqrt = elementwise(
     casts=promoted_to_float,
     domain=(0.5, 2.0),
     torch=lambda torch, a: torch.sqrt(a),
+    kernel="sqrt(a)",
 )
 
 rsqrt = elementwise(
@@ -286,7 +330,13 @@ rsqrt = elementwise(
     casts=promoted_to_float,
     domain=(0.5, 2.0),
     torch=lambda torch, a: torch.rsqrt(a),
+    kernel="T(1) / sqrt(a)",
 )
+
+# The larger magnitude, times the hypotenuse of 1 and the ratio; infinite where an operand is, even if the other is NaN.
+_LARGER, _SMALLER = [f"where(abs(a) > abs(b), abs({a}), abs({b}))" for a, b in ("ab", "ba")]
+_HYPOT = f"{_LARGER} * sqrt(T(1) + {_SMALLER} / {_LARGER} * ({_SMALLER} / {_LARGER}))"
+_HYPOT_KERNEL = f"where(isinf(a) | isinf(b), T(inf), where({_LARGER} == T(0), {_SMALLER}, {_HYPOT}))"
 
 hypot = elementwise(
     "hypot",
@@ -294,6 +344,7 @@ hypot = elementwise(
     (lambda g, a, r: g * (a / r), lambda g, b, r: g * (b / r)),
     casts=floating,
     torch=lambda torch, a, b: torch.hypot(a, b),
+    kernel=_HYPOT_KERNEL,
 )
 
 # Powers of two
@@ -312,6 +363,7 @@ ldexp: Primitive = elementwise(
     casts=promoted_to_float,
     samples=_ldexp_samples,
     torch=lambda torch, a, b: torch.ldexp(a, b),
+    kernel="a * exp2(b)",
 )
 
 

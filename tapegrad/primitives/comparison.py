@@ -35,20 +35,70 @@ def _ordered(kernel: str) -> Any:
     return refusing(compared, COMPLEX, message=f"\"{kernel}_cpu\" not implemented for '{{dtype}}'")
 
 
-equal = elementwise("equal", np.equal, None, casts=compared, samples=_pairs, torch=lambda torch, a, b: a == b)
-
-not_equal = elementwise("not_equal", np.not_equal, None, casts=compared, samples=_pairs, torch=lambda torch, a, b: a != b)
-
-less = elementwise("less", np.less, None, casts=_ordered("lt"), samples=_pairs, torch=lambda torch, a, b: a < b)
-
-less_equal = elementwise(
-    "less_equal", np.less_equal, None, casts=_ordered("le"), samples=_pairs, torch=lambda torch, a, b: a <= b
+equal = elementwise(
+    "equal",
+    np.equal,
+    None,
+    casts=compared,
+    samples=_pairs,
+    torch=lambda torch, a, b: a == b,
+    kernel="a == b",
+    kernel_on="any",
 )
 
-greater = elementwise("greater", np.greater, None, casts=_ordered("gt"), samples=_pairs, torch=lambda torch, a, b: a > b)
+not_equal = elementwise(
+    "not_equal",
+    np.not_equal,
+    None,
+    casts=compared,
+    samples=_pairs,
+    torch=lambda torch, a, b: a != b,
+    kernel="a != b",
+    kernel_on="any",
+)
+
+less = elementwise(
+    "less",
+    np.less,
+    None,
+    casts=_ordered("lt"),
+    samples=_pairs,
+    torch=lambda torch, a, b: a < b,
+    kernel="a < b",
+    kernel_on="any",
+)
+
+less_equal = elementwise(
+    "less_equal",
+    np.less_equal,
+    None,
+    casts=_ordered("le"),
+    samples=_pairs,
+    torch=lambda torch, a, b: a <= b,
+    kernel="a <= b",
+    kernel_on="any",
+)
+
+greater = elementwise(
+    "greater",
+    np.greater,
+    None,
+    casts=_ordered("gt"),
+    samples=_pairs,
+    torch=lambda torch, a, b: a > b,
+    kernel="a > b",
+    kernel_on="any",
+)
 
 greater_equal = elementwise(
-    "greater_equal", np.greater_equal, None, casts=_ordered("ge"), samples=_pairs, torch=lambda torch, a, b: a >= b
+    "greater_equal",
+    np.greater_equal,
+    None,
+    casts=_ordered("ge"),
+    samples=_pairs,
+    torch=lambda torch, a, b: a >= b,
+    kernel="a >= b",
+    kernel_on="any",
 )
 
 # Tests
@@ -62,11 +112,36 @@ def _signbit(a: Any) -> Any:
     return np.less(a, 0) if a.dtype.kind in "biu" else np.signbit(a)
 
 
-isnan = elementwise("isnan", np.isnan, None, casts=compared, samples=_singles, torch=lambda torch, a: torch.isnan(a))
+isnan = elementwise(
+    "isnan",
+    np.isnan,
+    None,
+    casts=compared,
+    samples=_singles,
+    torch=lambda torch, a: torch.isnan(a),
+    kernel="a != a",
+    kernel_on="any",
+)
 
-isinf = elementwise("isinf", np.isinf, None, casts=compared, samples=_singles, torch=lambda torch, a: torch.isinf(a))
+isinf = elementwise(
+    "isinf",
+    np.isinf,
+    None,
+    casts=compared,
+    samples=_singles,
+    torch=lambda torch, a: torch.isinf(a),
+    kernel="isinf(a)",
+)
 
-isfinite = elementwise("isfinite", np.isfinite, None, casts=compared, samples=_singles, torch=lambda torch, a: torch.isfinite(a))
+isfinite = elementwise(
+    "isfinite",
+    np.isfinite,
+    None,
+    casts=compared,
+    samples=_singles,
+    torch=lambda torch, a: torch.isfinite(a),
+    kernel="isfinite(a)",
+)
 
 isposinf = elementwise(
     "isposinf",
@@ -75,6 +150,7 @@ isposinf = elementwise(
     casts=_uncomplex("isposinf does not support complex inputs.", RuntimeError),
     samples=_singles,
     torch=lambda torch, a: torch.isposinf(a),
+    kernel="a == T(inf)",
 )
 
 isneginf = elementwise(
@@ -84,6 +160,7 @@ isneginf = elementwise(
     casts=_uncomplex("isneginf does not support complex inputs.", RuntimeError),
     samples=_singles,
     torch=lambda torch, a: torch.isneginf(a),
+    kernel="a == T(-inf)",
 )
 
 signbit = elementwise(
@@ -93,6 +170,7 @@ signbit = elementwise(
     casts=_uncomplex("signbit is not implemented for complex tensors.", NotImplementedError),
     samples=lambda: [Sample(np.array([[0.0, -0.0, 1.5, -2.0], [np.inf, -np.inf, 3.0, -1e-40]])), *_singles()[3:]],
     torch=lambda torch, a: torch.signbit(a),
+    kernel="copysign(T(1), a) < T(0)",
 )
 
 # Logic, on whether the operands are zero
@@ -104,6 +182,8 @@ logical_and = elementwise(
     casts=logical,
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.logical_and(a, b),
+    kernel="a & b",
+    kernel_on="any",
 )
 
 logical_or = elementwise(
@@ -113,6 +193,8 @@ logical_or = elementwise(
     casts=logical,
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.logical_or(a, b),
+    kernel="a | b",
+    kernel_on="any",
 )
 
 logical_xor = elementwise(
@@ -122,10 +204,19 @@ logical_xor = elementwise(
     casts=logical,
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.logical_xor(a, b),
+    kernel="a ^ b",
+    kernel_on="any",
 )
 
 logical_not = elementwise(
-    "logical_not", np.logical_not, None, casts=logical, samples=_singles, torch=lambda torch, a: torch.logical_not(a)
+    "logical_not",
+    np.logical_not,
+    None,
+    casts=logical,
+    samples=_singles,
+    torch=lambda torch, a: torch.logical_not(a),
+    kernel="~a",
+    kernel_on="any",
 )
 
 # Bits and whole numbers
@@ -157,6 +248,8 @@ bitwise_and = elementwise(
     casts=_bitwise,
     samples=_whole_pairs,
     torch=lambda torch, a, b: torch.bitwise_and(a, b),
+    kernel="a & b",
+    kernel_on="bool and integer",
 )
 
 bitwise_or = elementwise(
@@ -166,6 +259,8 @@ bitwise_or = elementwise(
     casts=_bitwise,
     samples=_whole_pairs,
     torch=lambda torch, a, b: torch.bitwise_or(a, b),
+    kernel="a | b",
+    kernel_on="bool and integer",
 )
 
 bitwise_xor = elementwise(
@@ -175,6 +270,8 @@ bitwise_xor = elementwise(
     casts=_bitwise,
     samples=_whole_pairs,
     torch=lambda torch, a, b: torch.bitwise_xor(a, b),
+    kernel="a ^ b",
+    kernel_on="bool and integer",
 )
 
 bitwise_not = elementwise(
@@ -184,6 +281,8 @@ bitwise_not = elementwise(
     casts=_bitwise,
     samples=lambda: [Sample(np.arange(-4, 5)), Sample(np.array([True, False])), Sample(np.int64(3))],
     torch=lambda torch, a: torch.bitwise_not(a),
+    kernel="~a",
+    kernel_on="bool and integer",
 )
 
 left_shift = elementwise(
@@ -233,4 +332,6 @@ heaviside = elementwise(
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.heaviside(a, b),
     grad_name="NotImplemented",
+    kernel="where(a == T(0), b, where(a > T(0), T(1), T(0)))",
+    kernel_on="any",
 )

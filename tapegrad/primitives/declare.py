@@ -17,6 +17,25 @@ any static parameter    by its name
 
 Rules are written in tensor operations, so they can be recorded and differentiated again. They never mention
 broadcasting or promotion: the replay sums and casts a cotangent to its operand's type.
+
+A row's *kernel* is its function for one element, which many rows' loops are fused from: a Python expression, such as
+``where(a < T(0), T(0), a)`` for relu. Where it depends on them, it is a function that names the static parameters or
+``types`` and returns the expression, or None where there is none. It gives what the row's NumPy function gives, to rounding,
+for NaN, infinities and integers that wrap too. An expression holds nothing but
+
+======================  ====================================================================================
+``a``, ``b``, ``c``,    the operands' elements, in the dtype that the row computes in (``casts``); in a row without
+``d``, ``e``            ``casts`` in their own dtypes, but a Python number in the result's
+``T(...)``              a number in the dtype that the row computes in (without ``casts``: that of the result), or an
+                        operand converted to it; ``inf`` and ``nan`` are numbers. No number stands alone: NumPy's and
+                        the kernels' compiler promote it differently
+``where(x, y, z)``      y where x, else z; both are computed. It is the only branch
+other functions         those of `KERNEL_FUNCTIONS`, of the dtype that the row computes in
+operators               Python's, with ``&``, ``|``, ``^`` and ``~`` for logic; ``a != a`` says whether it is NaN
+======================  ====================================================================================
+
+and its value is converted to the result's dtype. ``kernel_on`` names the dtypes, computed in, that it holds on: a key of
+`KERNEL_DTYPES`.
 """
 
 from __future__ import annotations
@@ -24,6 +43,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import dtypes
 from ..tape.record import record
 from ..tape.types import Type
 from . import batching, type_rules
@@ -31,6 +51,20 @@ from . import batching, type_rules
 Rule = Callable[..., Any]
 OPERAND_NAMES = ("a", "b", "c", "d", "e")
 TABLE: dict[str, Primitive] = {}
+
+Kernel = str | Callable[..., str | None]
+_FLOATS = (dtypes.float32, dtypes.float64)
+_INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+KERNEL_DTYPES = {
+    "float": _FLOATS,
+    "number": (*_FLOATS, *_INTEGERS),
+    "bool and integer": (dtypes.bool, *_INTEGERS),
+    "any": (dtypes.bool, *_FLOATS, *_INTEGERS),
+}
+KERNEL_FUNCTIONS = frozenset(
+    "abs floor ceil trunc rint sqrt exp expm1 exp2 log log1p log2 log10 tanh sigmoid sin cos tan asin acos atan atan2 sinh cosh"
+    " asinh acosh atanh erf erfc erfinv pow lgamma digamma copysign isinf isfinite fmod".split()
+)
 
 
 class Sample:
@@ -86,6 +120,8 @@ class Primitive:
         torch: Callable[..., Any] | None = None,
         grad_name: str | None = None,
         differentiable: bool = True,
+        kernel: Kernel | None = None,
+        kernel_on: str = "float",
     ) -> None:
         if name in TABLE:
             raise ValueError(f"primitive {name!r} is declared twice")
@@ -109,6 +145,8 @@ class Primitive:
         # From the operands' types and the parameters to a NumPy function for just these (or None), where one is faster.
         self.specialise: Callable[..., Any] | None = None
         self.transparent = False  # the marks that ``grad_fn`` looks through set it
+        self.kernel = kernel
+        self.kernel_on = kernel_on
         TABLE[name] = self
 
     def __repr__(self) -> str:
@@ -119,6 +157,19 @@ class Primitive:
         if self.parameters:
             return record(self, operands, tuple([parameters[key] for key in self.parameters]), name)
         return record(self, operands, (), name)
+
+    def kernel_for(self, types: Sequence[Type], parameters: dict[str, Any]) -> str | None:
+        """Return the kernel for operands of these types and these static parameters, or None if it has none for them."""
+        if self.kernel is None or not all([t.dtype in KERNEL_DTYPES["any"] for t in types]):
+            return None
+        dtype = self.type_rule(*types, **parameters)[0] if self.casts is None else self.casts(self.name, types)[0]
+        if dtype not in KERNEL_DTYPES[self.kernel_on]:
+            return None
+        if isinstance(self.kernel, str):
+            return self.kernel
+        available = {"types": types, **parameters}
+        names = self.kernel.__code__.co_varnames[: self.kernel.__code__.co_argcount]
+        return self.kernel(**{name: available[name] for name in names})
 
 
 def elementwise(
@@ -133,6 +184,8 @@ def elementwise(
     grad_name: str | None = None,
     samples: Callable[[], list[Sample]] | None = None,
     arity: int | None = None,
+    kernel: Kernel | None = None,
+    kernel_on: str = "float",
 ) -> Primitive:
     """Declare an elementwise primitive.
 
@@ -141,6 +194,7 @@ def elementwise(
     `derivatives` None: not differentiable. `casts(name, types)` gives the dtype to compute in and that of the result
     (see type_rules); the NumPy function gets its operands in the former. `domain` is an interval to draw test operands
     from, or one an operand. `torch(torch, a, b, ..., **parameters)` is the same function in PyTorch, for the tests.
+    `kernel` is the same function of one element, on the dtypes that `kernel_on` names.
     """
     operands = arity if arity is not None else len(derivatives or (None,))
 
@@ -159,6 +213,8 @@ def elementwise(
         samples=samples or (lambda: batching.elementwise_samples(Sample, operands, domain)),
         torch=torch,
         grad_name=grad_name,
+        kernel=kernel,
+        kernel_on=kernel_on,
     )
 
 
@@ -175,6 +231,8 @@ def linear(
     jointly: bool = False,
     grad_name: str | None = None,
     casts: Callable[..., Any] | None = None,
+    kernel: Kernel | None = None,
+    kernel_on: str = "float",
 ) -> Primitive:
     """Declare a primitive that is linear in some operands, each separately (matmul) or all jointly (update).
 
@@ -195,6 +253,8 @@ def linear(
         torch=torch,
         grad_name=grad_name,
         casts=casts,
+        kernel=kernel,
+        kernel_on=kernel_on,
     )
 
 
@@ -212,6 +272,8 @@ def other(
     torch: Callable[..., Any],
     grad_name: str | None = None,
     casts: Callable[..., Any] | None = None,
+    kernel: Kernel | None = None,
+    kernel_on: str = "float",
 ) -> Primitive:
     """Declare any other primitive.
 
@@ -232,4 +294,6 @@ def other(
         torch=torch,
         grad_name=grad_name,
         casts=casts,
+        kernel=kernel,
+        kernel_on=kernel_on,
     )

@@ -52,11 +52,23 @@ where: Primitive = Primitive(
     batch=batching.elementwise,
     samples=_where_samples,
     torch=lambda torch, c, a, b: torch.where(c, a, b),
+    kernel="where(a != T(0), T(b), T(c))",
+    kernel_on="any",
 )
 
 # The larger and the smaller. A tie of maximum and minimum is shared, one of fmax and fmin goes to the first operand.
 
 _comparable = refusing(promoted, COMPLEX, message="{name} not implemented for complex tensors.", error=RuntimeError)
+
+
+def _larger(a: str, b: str) -> str:
+    """Return the kernel of the larger, NaN where either is."""
+    return f"where(({a} > {b}) | ({a} != {a}), {a}, {b})"
+
+
+def _smaller(a: str, b: str) -> str:
+    return f"where(({a} < {b}) | ({a} != {a}), {a}, {b})"
+
 
 maximum = elementwise(
     "maximum",
@@ -67,6 +79,8 @@ maximum = elementwise(
     ),
     casts=_comparable,
     torch=lambda torch, a, b: torch.maximum(a, b),
+    kernel=_larger("a", "b"),
+    kernel_on="any",
 )
 
 minimum = elementwise(
@@ -78,6 +92,8 @@ minimum = elementwise(
     ),
     casts=_comparable,
     torch=lambda torch, a, b: torch.minimum(a, b),
+    kernel=_smaller("a", "b"),
+    kernel_on="any",
 )
 
 fmax = elementwise(
@@ -89,6 +105,8 @@ fmax = elementwise(
     ),
     casts=_comparable,
     torch=lambda torch, a, b: torch.fmax(a, b),
+    kernel="where((a >= b) | (b != b), a, b)",
+    kernel_on="any",
 )
 
 fmin = elementwise(
@@ -100,6 +118,8 @@ fmin = elementwise(
     ),
     casts=_comparable,
     torch=lambda torch, a, b: torch.fmin(a, b),
+    kernel="where((a <= b) | (b != b), a, b)",
+    kernel_on="any",
 )
 
 # Clamping. At an edge the derivative is 1; hardtanh is the same function with derivative 0 there.
@@ -109,6 +129,9 @@ _clampable = refusing(promoted, COMPLEX, message="clamp is not supported for com
 
 def _clamp(a: Any, low: Any, high: Any) -> Any:
     return np.minimum(np.maximum(a, low), high)
+
+
+_CLAMP_KERNEL = _smaller(_larger("a", "b"), "c")
 
 
 def _bounded_samples(bounds: int) -> list[Sample]:
@@ -132,6 +155,8 @@ clamp = elementwise(
     samples=lambda: _bounded_samples(2),
     torch=lambda torch, a, low, high: torch.clamp(a, low, high),
     grad_name="ClampBackward1",
+    kernel=_CLAMP_KERNEL,
+    kernel_on="any",
 )
 
 clamp_min = elementwise(
@@ -141,6 +166,8 @@ clamp_min = elementwise(
     casts=_clampable,
     samples=lambda: _bounded_samples(1),
     torch=lambda torch, a, low: torch.clamp(a, min=low),
+    kernel=_larger("a", "b"),
+    kernel_on="any",
 )
 
 clamp_max = elementwise(
@@ -150,6 +177,8 @@ clamp_max = elementwise(
     casts=_clampable,
     samples=lambda: _bounded_samples(1),
     torch=lambda torch, a, high: torch.clamp(a, max=high),
+    kernel=_smaller("a", "b"),
+    kernel_on="any",
 )
 
 hardtanh = elementwise(
@@ -159,6 +188,8 @@ hardtanh = elementwise(
     casts=of_first(refusing(_clampable, BOOL, message="Bool inputs not supported for hardtanh", error=RuntimeError)),
     samples=lambda: _bounded_samples(2)[:3],
     torch=lambda torch, a, low, high: torch.nn.functional.hardtanh(a, low, high),
+    kernel=_CLAMP_KERNEL,
+    kernel_on="number",
 )
 
 # Rectifiers
@@ -169,6 +200,8 @@ relu = elementwise(
     (lambda g, r: tied(where(r <= 0, 0, g), r, "ThresholdBackwardBackward0"),),
     casts=refusing(_clampable, BOOL, message="Boolean inputs not supported for relu", error=RuntimeError),
     torch=lambda torch, a: torch.relu(a),
+    kernel="where(a < T(0), T(0), a)",
+    kernel_on="number",
 )
 
 
@@ -189,6 +222,7 @@ leaky_relu = elementwise(
     casts=first_floating,
     samples=_leaky_relu_samples,
     torch=lambda torch, a, slope: torch.nn.functional.leaky_relu(a, slope),
+    kernel="where(a > T(0), a, a * b)",
 )
 
 # Replacing what is not finite
@@ -226,4 +260,5 @@ nan_to_num = elementwise(
     casts=of_first(promoted),
     samples=_nan_to_num_samples,
     torch=lambda torch, a, nan, posinf, neginf: torch.nan_to_num(a, nan, posinf, neginf),
+    kernel="where(a != a, b, where(a == T(inf), c, where(a == T(-inf), d, a)))",
 )

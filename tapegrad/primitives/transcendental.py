@@ -24,6 +24,7 @@ exp = elementwise(
     (lambda g, r: g * r,),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.exp(a),
+    kernel="exp(a)",
 )
 
 exp2 = elementwise(
@@ -32,6 +33,7 @@ exp2 = elementwise(
     (lambda g, r: g * r * LN2,),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.exp2(a),
+    kernel="exp2(a)",
 )
 
 expm1 = elementwise(
@@ -40,6 +42,7 @@ expm1 = elementwise(
     (lambda g, r: g * (r + 1),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.expm1(a),
+    kernel="expm1(a)",
 )
 
 log = elementwise(
@@ -49,6 +52,7 @@ log = elementwise(
     casts=promoted_to_float,
     domain=(0.5, 3.0),
     torch=lambda torch, a: torch.log(a),
+    kernel="log(a)",
 )
 
 log2 = elementwise(
@@ -58,6 +62,7 @@ log2 = elementwise(
     casts=promoted_to_float,
     domain=(0.5, 3.0),
     torch=lambda torch, a: torch.log2(a),
+    kernel="log2(a)",
 )
 
 log10 = elementwise(
@@ -67,6 +72,7 @@ log10 = elementwise(
     casts=promoted_to_float,
     domain=(0.5, 3.0),
     torch=lambda torch, a: torch.log10(a),
+    kernel="log10(a)",
 )
 
 log1p = elementwise(
@@ -77,6 +83,7 @@ log1p = elementwise(
     domain=(-0.5, 3.0),
     torch=lambda torch, a: torch.log1p(a),
     grad_name="Log1PBackward0",
+    kernel="log1p(a)",
 )
 
 # Trigonometric functions
@@ -87,6 +94,7 @@ sin = elementwise(
     (lambda g, a: g * cos(a),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.sin(a),
+    kernel="sin(a)",
 )
 
 cos: Primitive = elementwise(
@@ -95,6 +103,7 @@ cos: Primitive = elementwise(
     (lambda g, a: g * -sin(a),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.cos(a),
+    kernel="cos(a)",
 )
 
 tan = elementwise(
@@ -104,6 +113,7 @@ tan = elementwise(
     casts=promoted_to_float,
     domain=(-1.2, 1.2),
     torch=lambda torch, a: torch.tan(a),
+    kernel="tan(a)",
 )
 
 asin = elementwise(
@@ -113,6 +123,7 @@ asin = elementwise(
     casts=promoted_to_float,
     domain=(-0.9, 0.9),
     torch=lambda torch, a: torch.asin(a),
+    kernel="asin(a)",
 )
 
 acos = elementwise(
@@ -122,6 +133,7 @@ acos = elementwise(
     casts=promoted_to_float,
     domain=(-0.9, 0.9),
     torch=lambda torch, a: torch.acos(a),
+    kernel="acos(a)",
 )
 
 atan = elementwise(
@@ -130,6 +142,7 @@ atan = elementwise(
     (lambda g, a: g / (a * a + 1),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.atan(a),
+    kernel="atan(a)",
 )
 
 
@@ -148,6 +161,7 @@ atan2 = elementwise(
     ),
     casts=real_to_float,
     torch=lambda torch, a, b: torch.atan2(a, b),
+    kernel="atan2(a, b)",
 )
 
 # Hyperbolic functions
@@ -158,6 +172,7 @@ sinh = elementwise(
     (lambda g, a: g * cosh(a),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.sinh(a),
+    kernel="sinh(a)",
 )
 
 cosh: Primitive = elementwise(
@@ -166,6 +181,7 @@ cosh: Primitive = elementwise(
     (lambda g, a: g * sinh(a),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.cosh(a),
+    kernel="cosh(a)",
 )
 
 tanh = elementwise(
@@ -174,6 +190,7 @@ tanh = elementwise(
     (lambda g, r: g * (1 - r * r),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.tanh(a),
+    kernel="tanh(a)",
 )
 
 asinh = elementwise(
@@ -182,6 +199,7 @@ asinh = elementwise(
     (lambda g, a: g * rsqrt(a * a + 1),),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.asinh(a),
+    kernel="asinh(a)",
 )
 
 acosh = elementwise(
@@ -191,6 +209,7 @@ acosh = elementwise(
     casts=promoted_to_float,
     domain=(1.2, 3.0),
     torch=lambda torch, a: torch.acosh(a),
+    kernel="acosh(a)",
 )
 
 atanh = elementwise(
@@ -200,6 +219,7 @@ atanh = elementwise(
     casts=promoted_to_float,
     domain=(-0.9, 0.9),
     torch=lambda torch, a: torch.atanh(a),
+    kernel="atanh(a)",
 )
 
 # Exponentials and logarithms combined, so that nothing overflows or cancels on the way
@@ -219,6 +239,7 @@ sigmoid = elementwise(
     (lambda g, r: g * (1 - r) * r,),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.sigmoid(a),
+    kernel="sigmoid(a)",
 )
 
 log_sigmoid = elementwise(
@@ -227,6 +248,7 @@ log_sigmoid = elementwise(
     (lambda g, a: g * sigmoid(-a),),
     casts=floating,
     torch=lambda torch, a: torch.nn.functional.logsigmoid(a),
+    kernel="where(a < T(0), a, T(0)) - log1p(exp(-abs(a)))",
 )
 
 
@@ -248,6 +270,7 @@ softplus = elementwise(
     casts=first_floating,
     samples=_softplus_samples,
     torch=lambda torch, a, beta, threshold: torch.nn.functional.softplus(a, beta, threshold),
+    kernel="where(a * b > c, a, log1p(exp(a * b)) / b)",
 )
 
 
@@ -266,6 +289,7 @@ logaddexp = elementwise(
     (lambda g, a, b: g / (1 + exp(b - a)), lambda g, a, b: g / (1 + exp(a - b))),
     casts=floating_or_complex,
     torch=lambda torch, a, b: torch.logaddexp(a, b),
+    kernel=f"where(a == b, a + T({LN2}), where(a > b, a, b) + log1p(exp(-abs(a - b))))",
 )
 
 logaddexp2 = elementwise(
@@ -274,6 +298,7 @@ logaddexp2 = elementwise(
     (lambda g, a, b: g / (1 + exp2(b - a)), lambda g, a, b: g / (1 + exp2(a - b))),
     casts=floating,
     torch=lambda torch, a, b: torch.logaddexp2(a, b),
+    kernel=f"where(a == b, a + T(1), where(a > b, a, b) + log1p(exp2(-abs(a - b))) / T({LN2}))",
 )
 
 
@@ -289,6 +314,7 @@ xlogy: Primitive = elementwise(
     casts=real_to_float,
     domain=((-2.0, 2.0), (0.5, 2.0)),
     torch=lambda torch, a, b: torch.xlogy(a, b),
+    kernel="where((a == T(0)) & (b == b), T(0), a * log(b))",
 )
 
 xlog1py: Primitive = elementwise(
@@ -299,4 +325,5 @@ xlog1py: Primitive = elementwise(
     domain=((-2.0, 2.0), (-0.5, 2.0)),
     torch=lambda torch, a, b: torch.special.xlog1py(a, b),
     grad_name="SpecialXlog1PyBackward0",
+    kernel="where((a == T(0)) & (b == b), T(0), a * log1p(b))",
 )
