@@ -155,7 +155,7 @@ scale: Primitive = elementwise(
     samples=lambda: [Sample(np.arange(6.0).reshape(2, 3), 0.5), Sample(np.float64(3.0), 2), Sample(np.ones((0, 2)), 1.5)],
     torch=lambda torch, a, b: a * b,
     kernel="a * b",
-    kernel_on="any",
+    kernel_on="number",
 )
 scale.linear_in = (0,)
 

@@ -180,6 +180,7 @@ spherical_bessel_j0 = elementwise(
     None,
     casts=real_to_float,
     torch=lambda torch, a: torch.special.spherical_bessel_j0(a),
+    kernel="where(a == T(0), T(1), where(isinf(a), T(0), sin(a) / a))",
 )
 
 airy_ai = elementwise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ def _cast(a: Any, dtype: dtypes.dtype) -> Any:
 
 def _cast_type(a: Type, dtype: dtypes.dtype) -> Any:
     return dtype, *type_rules.broadcast("cast", (a,))
+
+
+def _cast_kernel(types: Sequence[Type], dtype: dtypes.dtype) -> str | None:
+    """Return none from floats to integers: what does not fit is undefined in compiled code."""
+    return None if dtype.category == dtypes.INTEGER and types[0].dtype.category == dtypes.FLOAT else "T(a)"
 
 
 def _cast_samples() -> list[Sample]:
@@ -49,4 +55,6 @@ cast = linear(
     samples=_cast_samples,
     torch=lambda torch, a, dtype: a.to(getattr(torch, dtype.name)),
     grad_name="ToCopyBackward0",
+    kernel=_cast_kernel,
+    kernel_on="any",
 )

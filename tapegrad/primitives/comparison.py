@@ -183,7 +183,7 @@ logical_and = elementwise(
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.logical_and(a, b),
     kernel="a & b",
-    kernel_on="any",
+    kernel_on="bool",
 )
 
 logical_or = elementwise(
@@ -194,7 +194,7 @@ logical_or = elementwise(
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.logical_or(a, b),
     kernel="a | b",
-    kernel_on="any",
+    kernel_on="bool",
 )
 
 logical_xor = elementwise(
@@ -205,7 +205,7 @@ logical_xor = elementwise(
     samples=lambda: _pairs()[:6],
     torch=lambda torch, a, b: torch.logical_xor(a, b),
     kernel="a ^ b",
-    kernel_on="any",
+    kernel_on="bool",
 )
 
 logical_not = elementwise(
@@ -216,7 +216,7 @@ logical_not = elementwise(
     samples=_singles,
     torch=lambda torch, a: torch.logical_not(a),
     kernel="~a",
-    kernel_on="any",
+    kernel_on="bool",
 )
 
 # Bits and whole numbers

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..layout import preserved_strides
 from ..tape.constants import zeros_of
 from ..tape.types import Type
@@ -26,6 +27,8 @@ copy = linear(
     batch=batching.leading,
     samples=lambda: [Sample(np.arange(6.0).reshape(2, 3)), Sample(np.float64(2.0)), Sample(np.arange(24.0).reshape(4, 6).T[::2])],
     torch=lambda torch, a: a.clone(),
+    kernel="a",
+    kernel_on="any",
 )
 
 
@@ -47,6 +50,12 @@ def _overwrite_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[
     return primitive(a, b)
 
 
+def _overwrite_kernel(types: Sequence[Type]) -> str | None:
+    """Return none where floats become integers: see `cast`."""
+    a, b = types
+    return None if a.dtype.category == dtypes.INTEGER and b.dtype.category == dtypes.FLOAT and not b.is_number else "T(b)"
+
+
 # The value of b, in the shape and dtype of a: an in-place operation that keeps nothing of the tensor, but its place in the graph.
 overwrite = Primitive(
     "overwrite",
@@ -61,4 +70,6 @@ overwrite = Primitive(
     ],
     torch=lambda torch, a, b: (a * 0 + b).to(a.dtype),
     grad_name="torch::autograd::CopyBackwards",
+    kernel=_overwrite_kernel,
+    kernel_on="any",
 )

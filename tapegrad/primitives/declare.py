@@ -56,6 +56,7 @@ Kernel = str | Callable[..., str | None]
 _FLOATS = (dtypes.float32, dtypes.float64)
 _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 KERNEL_DTYPES = {
+    "bool": (dtypes.bool,),
     "float": _FLOATS,
     "number": (*_FLOATS, *_INTEGERS),
     "bool and integer": (dtypes.bool, *_INTEGERS),

@@ -66,6 +66,14 @@ def _divisible(kernel: str) -> CastRule:
 
 _floor = _by_kind(np.floor_divide, np.floor_divide)
 
+# Kernels, of floats: the rest of a division towards zero, whether that is on the other side of zero than the divisor, the
+# quotient without the rest, and that rounded to the whole number next to it.
+_REST = "fmod(a, b)"
+_CROSSES = f"(({_REST} != T(0)) & ((b < T(0)) != ({_REST} < T(0))))"
+_QUOTIENT = f"((a - {_REST}) / b - where({_CROSSES}, T(1), T(0)))"
+_WHOLE = f"floor({_QUOTIENT}) + where({_QUOTIENT} - floor({_QUOTIENT}) > T(0.5), T(1), T(0))"
+_FLOOR_KERNEL = f"where(b == T(0), a / b, where({_QUOTIENT} == T(0), copysign(T(0), a / b), {_WHOLE}))"
+
 
 _missing = missing("derivative for aten::floor_divide is not implemented")
 
@@ -83,6 +91,7 @@ floor_divide = elementwise(
     samples=_samples,
     torch=lambda torch, a, b: torch.floor_divide(a, b),
     grad_name="NotImplemented",
+    kernel=_FLOOR_KERNEL,
 )
 
 # Division with a rounding mode: its derivative is zero.
@@ -94,6 +103,7 @@ div_floor = elementwise(
     samples=_samples,
     torch=lambda torch, a, b: torch.div(a, b, rounding_mode="floor"),
     grad_name="DivBackward2",
+    kernel=_FLOOR_KERNEL,
 )
 
 trunc_divide = elementwise(
@@ -104,6 +114,7 @@ trunc_divide = elementwise(
     samples=_samples,
     torch=lambda torch, a, b: torch.div(a, b, rounding_mode="trunc"),
     grad_name="DivBackward2",
+    kernel="trunc(a / b)",
 )
 
 remainder = elementwise(
@@ -113,6 +124,7 @@ remainder = elementwise(
     casts=number,
     samples=_samples,
     torch=lambda torch, a, b: torch.remainder(a, b),
+    kernel=f"where({_CROSSES}, {_REST} + b, {_REST})",
 )
 
 fmod = elementwise(
@@ -122,4 +134,5 @@ fmod = elementwise(
     casts=number,
     samples=_samples,
     torch=lambda torch, a, b: torch.fmod(a, b),
+    kernel=_REST,
 )

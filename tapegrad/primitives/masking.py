@@ -37,6 +37,13 @@ def _masked_fill_type(a: Type, mask: Type, value: Type) -> Any:
     return a.dtype, shape, strides
 
 
+def _masked_fill_kernel(types: Sequence[Type]) -> str | None:
+    """Return none where a float tensor becomes an integer: see `cast`. A number is checked before it is put in."""
+    a, _, value = types
+    is_cut = a.dtype.category == dtypes.INTEGER and value.dtype.category == dtypes.FLOAT and not value.is_number
+    return None if is_cut else "where(b, T(c), a)"
+
+
 _MASK_NAMES = {
     "uint8": "unsigned char",
     "int8": "signed char",
@@ -88,6 +95,8 @@ masked_fill = other(
         Sample(grid(0, 3), _mask(0, 3), 2),
     ],
     torch=lambda torch, a, mask, value: a.masked_fill(mask, value),
+    kernel=_masked_fill_kernel,
+    kernel_on="any",
 )
 
 

@@ -144,6 +144,8 @@ contiguous = linear(
     samples=lambda: [Sample(grid(3, 4)), Sample(_stepped()), Sample(grid(0, 3)), Sample(grid())],
     torch=lambda torch, a: a.contiguous(),
     grad_name="CloneBackward0",
+    kernel="a",
+    kernel_on="any",
 )
 
 

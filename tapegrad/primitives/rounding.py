@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,39 @@ def _of_floats(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda a: a if a.dtype.kind in "iu" else function(a)
 
 
-floor = elementwise("floor", _of_floats(np.floor), (_zero,), casts=_roundable, torch=lambda torch, a: torch.floor(a))
+def _kernel_of(function: str) -> Callable[[Sequence[Type]], str]:
+    return lambda types: "a" if types[0].dtype.category == INTEGER else f"{function}(a)"
 
-ceil = elementwise("ceil", _of_floats(np.ceil), (_zero,), casts=_roundable, torch=lambda torch, a: torch.ceil(a))
 
-trunc = elementwise("trunc", _of_floats(np.trunc), (_zero,), casts=_roundable, torch=lambda torch, a: torch.trunc(a))
+floor = elementwise(
+    "floor",
+    _of_floats(np.floor),
+    (_zero,),
+    casts=_roundable,
+    torch=lambda torch, a: torch.floor(a),
+    kernel=_kernel_of("floor"),
+    kernel_on="number",
+)
+
+ceil = elementwise(
+    "ceil",
+    _of_floats(np.ceil),
+    (_zero,),
+    casts=_roundable,
+    torch=lambda torch, a: torch.ceil(a),
+    kernel=_kernel_of("ceil"),
+    kernel_on="number",
+)
+
+trunc = elementwise(
+    "trunc",
+    _of_floats(np.trunc),
+    (_zero,),
+    casts=_roundable,
+    torch=lambda torch, a: torch.trunc(a),
+    kernel=_kernel_of("trunc"),
+    kernel_on="number",
+)
 
 
 def _round(a: Any, decimals: int) -> Any:
@@ -46,6 +74,13 @@ def _round(a: Any, decimals: int) -> Any:
         return a if a.dtype.kind in "iu" else np.rint(a)
     scale = a.dtype.type(10.0 ** abs(decimals))
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+def _round_kernel(types: Sequence[Type], decimals: int) -> str:
+    scale = f"T({10.0 ** abs(decimals)})"
+    if decimals == 0:
+        return _kernel_of("rint")(types)
+    return f"rint(a * {scale}) / {scale}" if decimals > 0 else f"rint(a / {scale}) * {scale}"
 
 
 def _round_type(a: Type, decimals: int) -> Any:
@@ -70,6 +105,8 @@ round = Primitive(  # noqa: A001 - PyTorch's name for it
     batch=batching.elementwise,
     samples=_round_samples,
     torch=lambda torch, a, decimals: torch.round(a, decimals=decimals),
+    kernel=_round_kernel,
+    kernel_on="number",
 )
 
 frac = elementwise(
@@ -78,4 +115,5 @@ frac = elementwise(
     (lambda g: g,),
     casts=floating,
     torch=lambda torch, a: torch.frac(a),
+    kernel="a - trunc(a)",
 )

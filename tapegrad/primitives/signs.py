@@ -48,6 +48,9 @@ def _sign(a: Any) -> Any:
     return np.greater(a, 0).astype(a.dtype) - np.less(a, 0).astype(a.dtype)
 
 
+_SIGN_KERNEL = "where(a > T(0), T(1), where(a < T(0), T(-1), T(0)))"
+
+
 def _sgn(a: Any) -> Any:
     if a.dtype.kind != "c":
         return _sign(a)
@@ -77,6 +80,8 @@ sign = elementwise(
         message="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
     ),
     torch=lambda torch, a: torch.sign(a),
+    kernel=_SIGN_KERNEL,
+    kernel_on="any",
 )
 
 sgn = other(
@@ -89,6 +94,8 @@ sgn = other(
     samples=_samples,
     torch=lambda torch, a: torch.sgn(a),
     casts=promoted,
+    kernel=_SIGN_KERNEL,
+    kernel_on="any",
 )
 
 
@@ -111,6 +118,8 @@ absolute = other(
     torch=lambda torch, a: torch.abs(a),
     grad_name="AbsBackward0",
     casts=_absolute_casts,
+    kernel="abs(a)",
+    kernel_on="number",
 )
 
 copysign = elementwise(
@@ -119,6 +128,7 @@ copysign = elementwise(
     (lambda g, a, r: g * where(a == 0, 0, r / a), _zero),
     casts=real_to_float,
     torch=lambda torch, a, b: torch.copysign(a, b),
+    kernel="copysign(a, b)",
 )
 
 nextafter = elementwise(
@@ -145,6 +155,8 @@ conj: Primitive = other(
     batch=batching.elementwise,
     samples=_samples,
     torch=lambda torch, a: torch.conj(a).resolve_conj(),
+    kernel="a",
+    kernel_on="any",
 )
 
 
@@ -231,6 +243,7 @@ angle = other(
     samples=_samples,
     torch=lambda torch, a: torch.angle(a),
     casts=_angle_casts,
+    kernel=f"where(a != a, a, where(a < T(0), T({np.pi}), T(0)))",
 )
 
 

@@ -111,6 +111,7 @@ erf = elementwise(
     (lambda g, a: 2 / ROOT_PI * exp(-(a * a)) * g,),
     casts=vector_real_to_float,
     torch=lambda torch, a: torch.erf(a),
+    kernel="erf(a)",
 )
 
 erfc = elementwise(
@@ -119,6 +120,7 @@ erfc = elementwise(
     (lambda g, a: -2 / ROOT_PI * exp(-(a * a)) * g,),
     casts=vector_real_to_float,
     torch=lambda torch, a: torch.erfc(a),
+    kernel="erfc(a)",
 )
 
 erfcx = elementwise(
@@ -145,6 +147,7 @@ erfinv = elementwise(
     casts=vector_real_to_float,
     domain=(-0.9, 0.9),
     torch=lambda torch, a: torch.erfinv(a),
+    kernel="erfinv(a)",
 )
 
 ndtr = elementwise(
@@ -155,6 +158,7 @@ ndtr = elementwise(
     domain=(-0.9, 2.0),
     torch=lambda torch, a: torch.special.ndtr(a),
     grad_name="MulBackward1",
+    kernel=f"erfc(a * T({-1 / ROOT_2})) * T(0.5)",
 )
 
 ndtri = elementwise(
@@ -193,6 +197,7 @@ lgamma = elementwise(
     casts=vector_real_to_float,
     domain=(9.0, 20.0),
     torch=lambda torch, a: torch.lgamma(a),
+    kernel="lgamma(a)",
 )
 
 _digamma_casts = refusing(promoted_to_float, COMPLEX, message="\"digamma\" not implemented for '{dtype}'")
@@ -204,6 +209,7 @@ digamma: Primitive = elementwise(
     casts=_digamma_casts,
     domain=(9.0, 20.0),
     torch=lambda torch, a: torch.digamma(a),
+    kernel="digamma(a)",
 )
 
 
@@ -243,6 +249,7 @@ polygamma: Primitive = elementwise(
     parameters=("n",),
     samples=_polygamma_samples,
     torch=lambda torch, a, n: torch.polygamma(n, a),
+    kernel=lambda n: "digamma(a)" if n == 0 else None,
 )
 
 igamma = elementwise(
@@ -303,6 +310,7 @@ sinc = elementwise(
     (_sinc_rule,),
     casts=promoted_to_float,
     torch=lambda torch, a: torch.sinc(a),
+    kernel=f"where(a * T({PI}) == T(0), T(1), sin(a * T({PI})) / (a * T({PI})))",
 )
 
 logit = elementwise(
@@ -312,6 +320,7 @@ logit = elementwise(
     casts=real_to_float,
     domain=(0.1, 0.4),
     torch=lambda torch, a: torch.logit(a),
+    kernel="log(a / (T(1) - a))",
 )
 
 
@@ -328,4 +337,5 @@ entr = elementwise(
     domain=(0.2, 3.0),
     torch=lambda torch, a: torch.special.entr(a),
     grad_name="SpecialEntrBackward0",
+    kernel="where(a < T(0), T(-inf), where(a == T(0), T(0), -a * log(a)))",
 )
