@@ -16,12 +16,14 @@ class Plan:
     values and leaves it may reach.
     """
 
-    __slots__ = ("instructions", "live", "with_history", "residuals", "origins", "runs", "program")
+    __slots__ = ("nodes", "instructions", "live", "with_history", "residuals", "origins", "runs", "program", "compiled")
 
-    def __init__(self, instructions: list[Any], live: tuple[int, ...], history: tuple[Any, Any, Any]) -> None:
+    def __init__(self, nodes: list[Any], instructions: list[Any], live: tuple[int, ...], history: tuple[Any, Any, Any]) -> None:
+        self.nodes = nodes
         self.instructions = instructions
         self.runs = 0
         self.program: Callable[[list[Any]], None] | None = None
+        self.compiled: Any = None  # what tiering.py keeps here
         self.live = live
         self.with_history, self.residuals, self.origins = history
 
@@ -47,7 +49,7 @@ def make_plan(path: list[Any], live: tuple[int, ...], released: Collection[int])
         free += [slot for slot in results if slot not in needed and slot not in kept]
         instructions.append((node.run, operands, results if len(results) > 1 else results[0], tuple(free)))
     instructions.reverse()
-    return Plan(instructions, live, (with_history, tuple(sorted(residuals)), origins))
+    return Plan(chosen[::-1], instructions, live, (with_history, tuple(sorted(residuals)), origins))
 
 
 def _with_history(path: list[Any], live: tuple[int, ...]) -> frozenset[int]:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
+from ..execute.tiering import run_compiled
 from . import checks
+from .modes import mode
 from .record import Failure
 from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
@@ -39,7 +41,10 @@ def materialise(segment: Segment) -> None:
         plan = _plan_for(trace, live, segment)
         values = segment.detached[1]
         environment = list(values)
-        run_plan(plan, environment, Failure)
+        if mode.compiles:
+            run_compiled(plan, environment, Failure)
+        else:
+            run_plan(plan, environment, Failure)
         _commit(segment, trace, plan, values, environment)
         segment.detached = None
     if state.segment is segment:

@@ -1,16 +1,16 @@
-"""The ways to run: every record at once (eager), or deferred and interpreted with NumPy (interpret)."""
+"""The ways to run: every record at once (eager), deferred and interpreted with NumPy (interpret), or compiled when hot (jit)."""
 
 from __future__ import annotations
 
 import os
 
-NAMES = ("eager", "interpret")
+NAMES = ("eager", "interpret", "jit")
 
 
 class Mode:
-    """The chosen mode; `eager` is read whenever a segment begins."""
+    """The chosen mode; `eager` is read whenever a segment begins, `compiles` whenever a plan is run."""
 
-    __slots__ = ("name", "eager")
+    __slots__ = ("name", "eager", "compiles")
 
     def __init__(self, name: str) -> None:
         self.set(name)
@@ -20,6 +20,7 @@ class Mode:
             raise ValueError(f"unknown mode {name!r}: choose one of {', '.join(map(repr, NAMES))}")
         self.name = name
         self.eager = name == "eager"
+        self.compiles = name == "jit"
 
 
 def _from_environment() -> str:
@@ -35,14 +36,14 @@ mode = Mode(_from_environment())
 def get_mode() -> str:
     """Return the name of the mode in use.
 
-    >>> get_mode() in ("eager", "interpret")
+    >>> get_mode() in ("eager", "interpret", "jit")
     True
     """
     return mode.name
 
 
 def set_mode(name: str) -> None:
-    """Choose how the tape runs: "eager" or "interpret". What is pending on this thread is materialised first.
+    """Choose how the tape runs: "eager", "interpret" or "jit". What is pending on this thread is materialised first.
 
     Raises ValueError for another name.
 

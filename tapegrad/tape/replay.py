@@ -90,6 +90,7 @@ class Sweep:
         with GradMode(self.create_graph):
             while self.queue:
                 self._replay_segment(heapq.heappop(self.queue)[2])
+        self.handles = {}  # what is held is computed
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""

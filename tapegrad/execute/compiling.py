@@ -1,0 +1,200 @@
+"""Compiling: the source of a kernel becomes machine code in an object file.
+
+This is the only module that imports numba (and what kernel sources import). The object needs numba no more: a process that has
+it on disk loads it with llvmlite alone, in a fraction of a millisecond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import cfunc, njit, types
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+
+POINTERS = {
+    "f4": types.float32,
+    "f8": types.float64,
+    "i1": types.int8,
+    "i2": types.int16,
+    "i4": types.int32,
+    "i8": types.int64,
+    "u1": types.uint8,
+    "b1": types.boolean,
+}
+_WORD = ir.IntType(64)
+_SIGNATURE = types.intp(types.intp, types.intp, types.intp)
+
+
+def compile_kernel(source: str) -> tuple[str, bytes]:
+    """Return the symbol and the object file of the function `kernel(args, lo, hi)` that this source defines."""
+    names: dict[str, Any] = {}
+    exec(compile(source, "<kernel>", "exec"), names)  # noqa: S102 - kernel sources are written by tapegrad
+    compiled = cfunc(_SIGNATURE, nopython=True, error_model="numpy", fastmath={"contract"})(names["kernel"])
+    if "numba_gil_ensure" in compiled._library.get_asm_str():
+        raise ValueError("this kernel can raise, for which it needs Python: write its loops with steps as `while`")
+    return compiled._wrapper_name, compiled._library._get_compiled_object()
+
+
+# What kernel sources are written with
+
+
+@intrinsic  # type: ignore[misc]  # numba has no type information
+def word(typing_context: Any, address: Any) -> tuple[Signature, Any]:
+    """Return the 64-bit integer at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], _WORD.as_pointer()))
+
+    return types.intp(types.intp), generate
+
+
+@intrinsic  # type: ignore[misc]
+def store_word(typing_context: Any, address: Any, value: Any) -> tuple[Signature, Any]:
+    """Write a 64-bit integer to an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], _WORD.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), generate
+
+
+@intrinsic  # type: ignore[misc]
+def half_word(typing_context: Any, address: Any) -> tuple[Signature, Any]:
+    """Return the 32-bit integer at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        narrow = builder.load(builder.inttoptr(arguments[0], ir.IntType(32).as_pointer()))
+        return builder.zext(narrow, _WORD)
+
+    return types.intp(types.intp), generate
+
+
+def _pointer_to(element: Any) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def pointer(typing_context: Any, address: Any) -> tuple[Signature, Any]:
+        """Return the address as a pointer to elements of this type."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(element)(types.intp), generate
+
+    return pointer
+
+
+pointer_f4, pointer_f8, pointer_i1, pointer_i2, pointer_i4, pointer_i8, pointer_u1, pointer_b1 = map(_pointer_to, POINTERS.values())
+
+
+@intrinsic  # type: ignore[misc]
+def call(typing_context: Any, function: Any, args: Any, lo: Any, hi: Any) -> tuple[Signature, Any]:
+    """Call a kernel at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_WORD, [_WORD, _WORD, _WORD])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return types.intp(types.intp, types.intp, types.intp, types.intp), generate
+
+
+def _reassociable(operation: str) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def accumulate(typing_context: Any, a: Any, b: Any) -> tuple[Signature, Any]:
+        """Add or multiply in whichever order is fastest: sums of a short block, in the lanes of a vector."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, operation)(*arguments, flags=("reassoc", "contract"))
+
+        return a(a, a), generate
+
+    return accumulate
+
+
+add_in_any_order = _reassociable("fadd")
+multiply_in_any_order = _reassociable("fmul")
+
+
+def _bits(float_type: Any, integer_type: Any, width: int) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def bits(typing_context: Any, x: Any) -> tuple[Signature, Any]:
+        """Return the bits of a float as an integer."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], ir.IntType(width))
+
+        return integer_type(float_type), generate
+
+    return bits
+
+
+def _from_bits(integer_type: Any, float_type: Any) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def from_bits(typing_context: Any, x: Any) -> tuple[Signature, Any]:
+        """Return the float of these bits."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], context.get_value_type(float_type))
+
+        return float_type(integer_type), generate
+
+    return from_bits
+
+
+bits_f4, bits_f8 = _bits(types.float32, types.int32, 32), _bits(types.float64, types.int64, 64)
+from_bits_f4, from_bits_f8 = _from_bits(types.int32, types.float32), _from_bits(types.int64, types.float64)
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Return x or y; both are there, so that nothing branches."""
+    return x if condition else y
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def least(a: Any, b: Any) -> Any:
+    """Return the smaller of two integers; Python's `min` can raise."""
+    return a if a < b else b
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def larger(a: Any, b: Any) -> Any:
+    """Return the larger of two, or NaN."""
+    return a if (a > b) | (a != a) else b
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def smaller(a: Any, b: Any) -> Any:
+    """Return the smaller of two, or NaN."""
+    return a if (a < b) | (a != a) else b
+
+
+# Floats as integers in the same order, of which LLVM finds the largest in the lanes of a vector without a thought for NaN.
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def ordered_f4(x: Any) -> Any:
+    """Return an int32 that is ordered as the float is."""
+    bits = bits_f4(x)
+    return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def ordered_f8(x: Any) -> Any:
+    """Return an int64 that is ordered as the float is."""
+    bits = bits_f8(x)
+    return bits ^ ((bits >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF))
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def unordered_f4(key: Any) -> Any:
+    """Return the float of an ordered integer."""
+    return from_bits_f4(key ^ ((key >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+
+
+@njit(forceinline=True)  # type: ignore[misc]
+def unordered_f8(key: Any) -> Any:
+    """Return the float of an ordered integer."""
+    return from_bits_f8(key ^ ((key >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF)))

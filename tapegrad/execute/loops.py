@@ -1,0 +1,349 @@
+"""Loops: which records of a trace join, and the order in which loops and calls of Python run.
+
+Elementwise records over the same elements join in one loop; a reduction joins as its end. A loop goes over rows and columns: a
+reduction over the columns gives a value a row, which later steps of the same loop may use (softmax and layer norm are
+several passes over one row); a reduction over the rows, or over all, is ready when the loop has ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tape.types import Shape, contiguous_strides, make_type
+from .expressions import KINDS, expression_for
+from .memory import Input, Number
+from .special_kernels import special_kernel
+
+FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
+MOST_STEPS = 48
+MOST_OPERANDS = 24
+REDUCTIONS = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_any": "any", "reduce_all": "all"}
+# Of these, a value is that of the operand at this place, in the same memory.
+SAME = {"alias": 0, "detach": 0, "assign": 1, "tie": 0, "keep": 0}
+VIEWS = frozenset(("reshape", "permute", "expand"))
+
+
+class Step:
+    """A record in a loop: its operands are inputs, slots of other steps, or numbers (a slot and the class of number)."""
+
+    __slots__ = ("node", "slot", "type", "kind", "level", "reduction", "operands", "is_stored", "is_shown")
+
+    def __init__(self, node: Any, level: str, reduction: str | None, operands: list[Any]) -> None:
+        self.node = node
+        self.slot = node.slot
+        self.type = node.type
+        self.kind = KINDS[node.type.dtype]
+        self.level = level
+        self.reduction = reduction
+        self.operands = operands
+        self.is_stored = level in (COLUMN, TOTAL)
+        self.is_shown = False  # to Python, in an array of its own
+
+
+class Loop:
+    """Steps over the same elements; with a `split`, the dimensions before it are rows, those from it on columns."""
+
+    def __init__(self, place: int, shape: Shape) -> None:
+        self.place = place
+        self.shape = shape
+        self.split: int | None = None
+        self.steps: dict[int, Step] = {}
+        self.count = 0
+
+    def operands(self) -> list[Any]:
+        """Return what the steps read."""
+        return [operand for step in self.steps.values() for operand in step.operands]
+
+    def inputs(self) -> list[Input]:
+        """Return what the steps read from outside."""
+        return [operand for operand in self.operands() if operand.__class__ is Input]
+
+    def allows(self, split: int | None, inputs: list[tuple[str, Input]]) -> bool:
+        """Whether the loop can split there, with these further inputs: each row's columns must be evenly spaced."""
+        if split is None:
+            return True
+        if self.split is not None and self.split != split:
+            return False
+        every = [(step.level, o) for step in self.steps.values() for o in step.operands if o.__class__ is Input]
+        columns = self.shape[split:]
+        return all([is_even(i.strides[split:], columns) for level, i in [*every, *inputs] if level != ROW])
+
+
+def is_even(strides: Shape, lengths: Shape) -> bool:
+    """Whether elements with these strides are evenly spaced, in order."""
+    return all(
+        [strides[axis] == strides[axis + 1] * lengths[axis + 1] for axis in range(len(lengths) - 1)]
+    )
+
+
+class Result:
+    """A value that an instruction of its own puts into memory."""
+
+    __slots__ = ("slot", "type", "kind", "is_stored", "is_shown")
+
+    def __init__(self, output: Any) -> None:
+        self.slot = output.slot
+        self.type = output.type
+        self.kind = KINDS[output.type.dtype]
+        self.is_stored = True
+        self.is_shown = False
+
+
+class Special:
+    """A record that is an instruction of its own, with a kernel that is written for its primitive: see special_kernels."""
+
+    def __init__(self, place: int, node: Any, operands: list[Any], written: Any) -> None:
+        self.place = place
+        self.node = node
+        self.given = operands
+        self.steps = {output.slot: Result(output) for output in node.outputs}
+        self.written = written
+
+    def operands(self) -> list[Any]:
+        """Return what the kernel reads: inputs and numbers."""
+        return self.given
+
+    def inputs(self) -> list[Input]:
+        """Return what the kernel reads from memory."""
+        return [operand for operand in self.given if operand.__class__ is Input]
+
+
+class Call:
+    """A record that Python runs."""
+
+    def __init__(self, place: int, node: Any) -> None:
+        self.place = place
+        self.node = node
+
+
+class View:
+    """A value in the memory of another: with strides (in elements) over its own shape."""
+
+    __slots__ = ("base", "node", "shape", "strides")
+
+    def __init__(self, base: int, node: Any, shape: Shape, strides: Shape) -> None:
+        self.base = base
+        self.node = node
+        self.shape = shape
+        self.strides = strides
+
+
+class Fusion:
+    """The loops and calls of a trace's records.
+
+    `layouts` are the strides (in elements) of the values that come from outside, or from Python, as they were seen.
+    """
+
+    def __init__(self, nodes: list[Any], shown: set[int], layouts: dict[int, Shape]) -> None:
+        self.nodes = nodes
+        self.layouts = layouts
+        self.stages: list[Loop | Special | Call] = []
+        self.places: dict[int, int] = {}  # of a slot: the stage that makes it
+        self.views: dict[int, View] = {}
+        for node in nodes:
+            self._add(node)
+        self._store(shown)
+
+    def _add(self, node: Any) -> None:
+        if self._as_view(node) or self._as_step(node) or self._as_special(node):
+            return
+        call = Call(len(self.stages), node)
+        self.stages.append(call)
+        for output in node.outputs:
+            self.places[output.slot] = call.place
+
+    def resolve(self, slot: int) -> int:
+        """Return the slot whose memory a value is in."""
+        view = self.views.get(slot)
+        return slot if view is None else view.base
+
+    def _layout(self, output: Any) -> Shape | None:
+        """Return the strides of a value; of what a loop makes they are those of a contiguous array."""
+        view = self.views.get(output.slot)
+        if view is not None:
+            return view.strides
+        place = self.places.get(output.slot)
+        if place is not None and self.stages[place].__class__ is not Call:
+            return contiguous_strides(output.type.shape)
+        return self.layouts.get(output.slot)
+
+    def _as_view(self, node: Any) -> bool:
+        name = node.primitive.name
+        if name in SAME:
+            operand = node.operands[SAME[name]]
+            strides = self._layout(operand)
+            if strides is None or operand.type.is_number or operand.type.dtype is not node.type.dtype:
+                return False
+            if operand.type.shape != node.type.shape:
+                return False
+        elif name in VIEWS:
+            operand = node.operands[0]
+            layout = self._layout(operand)
+            if layout is None or operand.type.is_number:
+                return False
+            ruled = node.primitive.type_rule(make_type(operand.type.dtype, operand.type.shape, layout), **node.parameters)
+            if ruled[2] is None:
+                return False
+            strides = ruled[2]
+        else:
+            return False
+        self.views[node.slot] = View(self.resolve(operand.slot), node, node.type.shape, strides)
+        return True
+
+    def _as_special(self, node: Any) -> bool:
+        """Give a record an instruction of its own, where its primitive has a kernel for it."""
+        operands: list[Any] = []
+        for operand in node.operands:
+            layout = self._layout(operand)
+            if operand.type.dtype not in KINDS:
+                return False
+            if operand.type.is_number:
+                operands.append(Number(operand.slot, operand.type.dtype.is_floating_point))
+            elif layout is None:
+                return False
+            else:
+                operands.append(Input(self.resolve(operand.slot), KINDS[operand.type.dtype], layout))
+        if any([output.type.dtype not in KINDS or output.type.is_number for output in node.outputs]):
+            return False
+        written = special_kernel(node, operands)
+        if written is None:
+            return False
+        stage = Special(len(self.stages), node, operands, written)
+        self.stages.append(stage)
+        for output in node.outputs:
+            self.places[output.slot] = stage.place
+        return True
+
+    # Steps
+
+    def _as_step(self, node: Any) -> bool:
+        if len(node.outputs) > 1 or node.type.is_number or not node.type.numel:
+            return False
+        if any([operand.type.dtype not in KINDS for operand in (node, *node.operands)]):
+            return False
+        reduction = REDUCTIONS.get(node.primitive.name)
+        if reduction is not None:
+            return self._join_reduction(node, reduction)
+        if expression_for(node) is None:
+            return False
+        return self._join(node, node.type.shape, None, None)
+
+    def _join_reduction(self, node: Any, reduction: str) -> bool:
+        (operand,) = node.operands
+        shape = operand.type.shape
+        axes = node.parameters.get("axes", ())
+        long = [axis for axis, length in enumerate(shape) if length != 1]
+        reduced = [axis in axes for axis in long]
+        if not any(reduced) or not operand.type.numel:
+            return False
+        if all(reduced):
+            return self._join(node, shape, reduction, TOTAL)
+        split = reduced.index(not reduced[0])
+        if any([flag == reduced[0] for flag in reduced[split:]]):
+            return False
+        return self._join(node, shape, reduction, COLUMN if reduced[0] else ROW, split)
+
+    def _join(self, node: Any, shape: Shape, reduction: str | None, level: str | None, split: int | None = None) -> bool:
+        """Put a record in the loop that makes its operands, or the last one over the same elements, or a new one."""
+        lengths = tuple([length for length in shape if length != 1])
+        for stage in self._candidates(node):
+            if stage.count >= MOST_STEPS or len(stage.inputs()) >= MOST_OPERANDS:
+                continue
+            if stage.shape == lengths:
+                operands = self._operands(node, shape, stage, FULL)
+                inputs = [(FULL, o) for o in operands or () if o.__class__ is Input]
+                if operands is not None and stage.allows(split if split is not None else stage.split, inputs):
+                    return self._put(stage, Step(node, level or FULL, reduction, operands), split)
+            if stage.split is not None and lengths == stage.shape[: stage.split] and level in (None, TOTAL):
+                operands = self._operands(node, shape, stage, ROW)
+                if operands is not None and any([o.__class__ is int for o in operands]):
+                    return self._put(stage, Step(node, level or ROW, reduction, operands), None)
+        stage = Loop(len(self.stages), lengths)
+        operands = self._operands(node, shape, stage, FULL)
+        if operands is None or not stage.allows(split, [(FULL, o) for o in operands if o.__class__ is Input]):
+            return False
+        self.stages.append(stage)
+        return self._put(stage, Step(node, level or FULL, reduction, operands), split)
+
+    def _candidates(self, node: Any) -> list[Loop]:
+        earliest = 0
+        for operand in node.operands:
+            place = self.places.get(self.resolve(operand.slot), -1)
+            earliest = max(earliest, place)
+        return [stage for stage in reversed(self.stages[earliest:]) if stage.__class__ is Loop]
+
+    def _operands(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
+        """Return the operands as a loop has them, or None if it cannot reach one of them."""
+        found: list[Any] = []
+        for operand in node.operands:
+            if operand.type.is_number:
+                if self.places.get(operand.slot, -1) >= loop.place:
+                    return None
+                found.append(Number(operand.slot, operand.type.dtype.is_floating_point))
+                continue
+            layout = self._layout(operand)
+            base = self.resolve(operand.slot)
+            if layout is None:
+                return None
+            strides = _aligned(operand.type.shape, layout, shape)
+            step = loop.steps.get(base)
+            if step is None:
+                if self.places.get(base, -1) >= loop.place:
+                    return None
+                found.append(Input(base, KINDS[operand.type.dtype], strides))
+            elif strides == _reached(step.level, level, loop):
+                found.append(base)
+            else:
+                return None
+        return found
+
+    def _put(self, loop: Loop, step: Step, split: int | None) -> bool:
+        loop.steps[step.slot] = step
+        loop.count += 1
+        if split is not None:
+            loop.split = split
+        self.places[step.slot] = loop.place
+        return True
+
+    # What is in memory
+
+    def _store(self, shown: set[int]) -> None:
+        """Mark the steps whose values have to be in memory, and of them those that Python sees."""
+        for slot in shown:
+            self._show(slot)
+        for stage in self.stages:
+            if stage.__class__ is Call:
+                for operand in stage.node.operands:
+                    self._show(operand.slot)
+            else:
+                for given in stage.inputs():
+                    place = self.places.get(given.slot)
+                    if place is not None and self.stages[place].__class__ is not Call:
+                        self.stages[place].steps[given.slot].is_stored = True
+
+    def _show(self, slot: int) -> None:
+        base = self.resolve(slot)
+        place = self.places.get(base)
+        if place is not None and self.stages[place].__class__ is not Call:
+            step = self.stages[place].steps[base]
+            step.is_stored = step.is_shown = True
+
+
+def _reached(level: str, wanted: str, loop: Loop) -> Shape | None:
+    """Return the strides with which a step of this level is reached in its own loop by one of the wanted level."""
+    if level == FULL and wanted == FULL:
+        return contiguous_strides(loop.shape)
+    if level == ROW:
+        rows = loop.shape[: loop.split]
+        return contiguous_strides(rows) + (0,) * (len(loop.shape) - len(rows) if wanted == FULL else 0)
+    return None
+
+
+def _aligned(shape: Shape, strides: Shape, target: Shape) -> Shape:
+    """Return the strides over the dimensions of the target that are not of length 1, of a value that is broadcast to it."""
+    added = len(target) - len(shape)
+    found = []
+    for axis, length in enumerate(target):
+        if length != 1:
+            found.append(strides[axis - added] if axis >= added and shape[axis - added] != 1 else 0)
+    return tuple(found)

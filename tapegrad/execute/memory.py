@@ -1,0 +1,70 @@
+"""What kernels are given: operands, and the words of their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tape.types import Shape
+
+SIZES = {"f4": 4, "f8": 8, "i1": 1, "i2": 2, "i4": 4, "i8": 8, "u1": 1, "b1": 1}
+HEAD = """import numpy as np
+from numpy import float32 as f4, float64 as f8, int8 as i1, int16 as i2, int32 as i4, int64 as i8, uint8 as u1
+from tapegrad.execute.compiling import *
+"""
+
+
+class Input:
+    """What a step reads from outside its loop: a slot in memory, with strides (in elements) over the step's dimensions."""
+
+    __slots__ = ("slot", "kind", "strides")
+
+    def __init__(self, slot: int, kind: str, strides: Shape) -> None:
+        self.slot = slot
+        self.kind = kind
+        self.strides = strides
+
+
+class Number:
+    """A Python number on the tape, as an operand."""
+
+    __slots__ = ("slot", "is_float")
+
+    def __init__(self, slot: int, is_float: bool) -> None:
+        self.slot = slot
+        self.is_float = is_float
+
+
+class Memory:
+    """Where a kernel finds its operands: a word of its arguments holds the address of the cell of a slot, or of scratch."""
+
+    __slots__ = ("what", "value")
+
+    def __init__(self, what: str, value: Any) -> None:
+        self.what = what  # "cell" of a slot, "scratch" of so many bytes a chunk, or "word": a plain integer
+        self.value = value
+
+
+class Written:
+    """A kernel's source, the words of its arguments, and how its rows are split over calls."""
+
+    def __init__(self, source: str, words: list[Memory], count: int, step: int, combinations: list[Any]) -> None:
+        self.source = source
+        self.words = words
+        self.count = count
+        self.step = step
+        self.combinations = combinations
+
+
+def stored_kind(kind: str) -> str:
+    """Return the kind in which elements are in memory: a bool is a byte."""
+    return "u1" if kind == "b1" else kind
+
+
+def loaded(code: str, kind: str) -> str:
+    """Return the code of an element read from memory."""
+    return f"{code} != 0" if kind == "b1" else code
+
+
+def storable(code: str, kind: str) -> str:
+    """Return the code of a value as it is written to memory."""
+    return f"u1({code})" if kind == "b1" else code

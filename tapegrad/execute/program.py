@@ -1,0 +1,347 @@
+"""A program: the compiled form of a plan. Runs of kernels, and between them what only Python can do.
+
+It is a Python function of the environment (slot to value), written from the stages of the fusion: it makes the arrays that
+Python will see, gives their addresses and the numbers to a table, and calls the executor once for each run of kernels. What
+no one outside sees lies in the program's own arena, which every replay uses again.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tape.types import Shape, contiguous_strides
+from . import kernels, native
+from .executor import EXECUTE
+from .kernel_source import Writer, combination
+from .loops import SAME, Call, Fusion, Loop, Special
+from .memory import SIZES, Memory, Number
+
+_ALIGNMENT = 64
+
+
+class LayoutChanged(Exception):  # noqa: N818 - it tells of a change, and is always caught
+    """An array is not laid out as it was when the program was made."""
+
+
+class Program:
+    """Compiled from the nodes of a plan, as they were run once: `seen` has the values of that run."""
+
+    def __init__(self, nodes: list[Any], live: Any, residuals: Any, seen: list[Any]) -> None:
+        self.lock = threading.Lock()
+        layouts = {slot: _strides(value) for slot, value in enumerate(seen) if isinstance(value, np.ndarray)}
+        shown = {*live, *residuals}
+        made = {output.slot for node in nodes for output in node.outputs}
+        self.fusion = Fusion(nodes, shown & made, layouts)
+        assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
+        self.source = assembly.source
+        self.kernels = assembly.kernels
+        self._kept = assembly.memory  # the tables that the machine code reads
+        self._function: Callable[[list[Any]], None] = assembly.function
+        self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
+
+    def __call__(self, values: list[Any]) -> None:
+        with self.lock:  # the tables and the arena are those of one run at a time
+            if self._calls_numpy:
+                with np.errstate(all="ignore"):
+                    self._function(values)
+            else:
+                self._function(values)
+
+
+def _strides(array: Any) -> Shape:
+    """Return an array's strides in elements; those of dimensions of length 1 as in a contiguous array."""
+    usual = contiguous_strides(array.shape)
+    itemsize = array.itemsize
+    return tuple([
+        u if length == 1 else stride // itemsize if stride % itemsize == 0 else stride
+        for stride, length, u in zip(array.strides, array.shape, usual, strict=True)
+    ])
+
+
+class _Words:
+    """Memory of 64-bit words that machine code reads; addresses are known when all of it has been asked for."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.entries: list[tuple[int, Any]] = []
+
+    def ask(self, count: int = 1) -> int:
+        """Return the place of so many new words."""
+        place = self.count
+        self.count += count
+        return place
+
+    def put(self, place: int, value: Any) -> None:
+        """Let a word hold a value: an integer, or a function of the memory's address."""
+        self.entries.append((place, value))
+
+
+class _Assembly:
+    """Puts a program together."""
+
+    def __init__(self, fusion: Fusion, results: list[int], layouts: dict[int, Shape]) -> None:
+        self.fusion = fusion
+        self.layouts = layouts
+        self.words = _Words()
+        self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
+        self.arena_size = 0
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray, "LayoutChanged": LayoutChanged}
+        self.variables: set[int] = set()
+        self.entered: set[int] = set()
+        self.numbers: dict[int, int] = {}
+        self.instructions: list[tuple[str, list[Memory], int, int]] = []
+        self.kernels: list[str] = []
+        self.runs: list[Any] = []
+        for stage in _in_order(fusion):
+            if isinstance(stage, Call):
+                self._call(stage.node)
+            else:
+                self._run(stage)
+        for slot in results:
+            self.lines.append(f"values[{slot}] = {self._variable(slot)}")
+        self._finish()
+
+    # Python
+
+    def _variable(self, slot: int) -> str:
+        """Return the variable (or place) that holds a value in Python; a view is made here."""
+        if slot in self.variables:
+            return f"v{slot}"
+        view = self.fusion.views.get(slot)
+        if view is None:
+            if slot in self.fusion.places:
+                raise AssertionError(f"slot {slot} is not shown to Python")
+            return f"values[{slot}]"
+        node = view.node
+        if node.primitive.name in SAME:
+            code = self._variable(node.operands[SAME[node.primitive.name]].slot)
+        else:
+            self.names[f"f{slot}"] = node.run
+            code = f"f{slot}({self._variable(node.operands[0].slot)})"
+        self.lines.append(f"v{slot} = {code}")
+        self.variables.add(slot)
+        return f"v{slot}"
+
+    def _call(self, node: Any) -> None:
+        arguments = ", ".join([self._variable(operand.slot) for operand in node.operands])
+        slots = [output.slot for output in node.outputs]
+        self.names[f"f{slots[0]}"] = node.run
+        self.lines.append(f"{', '.join([f'v{slot}' for slot in slots])} = f{slots[0]}({arguments})")
+        self.variables.update(slots)
+
+    # Runs of kernels
+
+    def _run(self, stages: list[Loop | Special]) -> None:
+        """Write what Python does for a run of kernels: arrays, numbers, and the call."""
+        given: list[tuple[str, int]] = []  # format and slot
+        for stage in stages:
+            for operand in stage.operands():
+                if operand.__class__ is Number and operand.slot not in self.numbers:
+                    self.numbers[operand.slot] = -1
+                    given.append(("d" if operand.is_float else "q", operand.slot))
+            for outside in stage.inputs():
+                place = self.fusion.places.get(outside.slot)
+                if outside.slot not in self.entered and (place is None or isinstance(self.fusion.stages[place], Call)):
+                    self.entered.add(outside.slot)
+                    given.append(("array", outside.slot))
+            for step in stage.steps.values():
+                if step.is_shown:
+                    self._make_array(step)
+                    given.append(("array", step.slot))
+        first = len(self.instructions)
+        for stage in stages:
+            self._instructions_of(stage)
+        self._enter(given, first)
+
+    def _make_array(self, step: Any) -> None:
+        slot = step.slot
+        dtype = np.dtype(dtypes.array_type(step.type.dtype))
+        self.names[f"t{slot}"] = dtype
+        self.lines.append(f"v{slot} = empty({step.type.shape}, t{slot})")
+        self.variables.add(slot)
+        self.entered.add(slot)
+
+    def _enter(self, given: list[tuple[str, int]], first: int) -> None:
+        """Write the statements that hand arrays and numbers over, and run the instructions from the first of them on."""
+        begin = self.words.ask(len(given))
+        rows = [(place, slot) for place, (kind, slot) in enumerate(given) if kind == "array"]
+        table = self.words.ask(4 * len(rows))
+        values, outside = [], []
+        for place, (kind, slot) in enumerate(given):
+            variable = self._variable(slot)
+            if kind == "array":
+                made = self.fusion.places.get(slot)
+                if made is not None and isinstance(self.fusion.stages[made], Call):
+                    self.lines.append(f"{variable} = asarray({variable})")
+                elif made is None:
+                    outside.append(variable)
+                values.append(f"id({variable})")
+            else:
+                self.numbers[slot] = begin + place
+                values.append(variable)
+        for row, (place, slot) in enumerate(rows):
+            self._row(table + 4 * row, begin + place, slot)
+        number = len(self.runs)
+        run = self.words.ask(5)
+        self.runs.append((run, table, len(rows), first, len(self.instructions)))
+        if outside:
+            self.lines.append(f"if not ({'.__class__ is '.join(outside)}.__class__ is ndarray): raise LayoutChanged")
+        if given:
+            self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
+            self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
+        self.lines.append(f"if execute(run{number}, 0, 0): raise LayoutChanged")
+
+    def _row(self, place: int, given: int, slot: int) -> None:
+        """Fill a row of the table of arrays."""
+        made = self.fusion.places.get(slot)
+        if made is not None and not isinstance(self.fusion.stages[made], Call):
+            shape = self._shape_of(slot)
+            strides = contiguous_strides(shape)
+        else:
+            strides = self.layouts[slot]
+            shape = self._shape_of(slot)
+        size = self._itemsize(slot)
+        expected = self.words.ask(len(strides))
+        for axis, stride in enumerate(strides):
+            self.words.put(expected + axis, -1 if shape[axis] == 1 else stride * size)
+        self.words.put(place, lambda at: at(given))
+        cell = self._cell(slot)
+        self.words.put(place + 1, lambda at: at(cell))
+        self.words.put(place + 2, len(strides))
+        self.words.put(place + 3, lambda at: at(expected))
+
+    def _shape_of(self, slot: int) -> Shape:
+        return self.types[slot].shape  # type: ignore[no-any-return]
+
+    def _itemsize(self, slot: int) -> int:
+        return self.types[slot].dtype.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def types(self) -> dict[int, Any]:
+        """The types of all slots that the records read or make."""
+        if not hasattr(self, "_types"):
+            self._types: dict[int, Any] = {}
+            for node in self.fusion.nodes:
+                for value in (*node.operands, *node.outputs):
+                    self._types[value.slot] = value.type
+        return self._types
+
+    def _cell(self, slot: int) -> int:
+        if slot not in self.cells:
+            self.cells[slot] = self.words.ask()
+        return self.cells[slot]
+
+    # Instructions
+
+    def _instructions_of(self, stage: Loop | Special) -> None:
+        written = stage.written if isinstance(stage, Special) else Writer(stage).write()
+        chunks = -(-written.count // written.step)
+        partials: dict[int, int] = {}
+        words: list[Memory] = []
+        for memory in written.words:
+            if memory.what == "partial":
+                slot, length = memory.value
+                partials[slot] = self._reserve(8 * length * chunks)
+                words.append(Memory("arena", partials[slot]))
+            elif memory.what == "scratch":
+                words.append(Memory("arena", self._reserve(memory.value * chunks)))
+            else:
+                words.append(memory)
+        for step in stage.steps.values():
+            if step.is_stored and not step.is_shown:
+                numel = max(step.type.numel, 1)
+                offset = self._reserve(SIZES[step.kind] * numel)
+                cell = self._cell(step.slot)
+                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
+        self.instructions.append((written.source, words, written.count, written.step))
+        for step, wide, length, count in written.combinations:
+            source = combination(step.kind, wide, step.reduction or "sum")
+            given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
+            self.instructions.append((source, given, length, max(length, 1)))
+
+    def _reserve(self, size: int) -> int:
+        """Return the place in the arena of memory of this size."""
+        place = self.arena_size
+        self.arena_size += -(-size // _ALIGNMENT) * _ALIGNMENT
+        return place
+
+    # The end
+
+    def _finish(self) -> None:
+        table = self.words.ask(4 * len(self.instructions))
+        arguments = []
+        for source, given, count, step in self.instructions:
+            place = self.words.ask(len(given))
+            arguments.append((source, place, count, step))
+            for number, memory in enumerate(given):
+                self.words.put(place + number, self._word(memory))
+        memory = np.zeros(self.words.count, np.int64)
+        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
+        base = memory.__array_interface__["data"][0]
+        arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
+
+        def at(place: Any) -> int:
+            return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
+
+        for place, value in self.words.entries:
+            memory[place] = value(at) if callable(value) else value
+        for number, (source, place, count, step) in enumerate(arguments):
+            self.kernels.append(source)
+            row = table + 4 * number
+            memory[row : row + 4] = kernels.address_of(source), at(place), count, step
+        for number, (run, rows, count, first, last) in enumerate(self.runs):
+            memory[run : run + 5] = at(rows), count, at(table), first, last
+            self.names[f"run{number}"] = at(run)
+        self.memory = (memory, arena)
+        self.names["words"] = memory
+        self.names["execute"] = native.function_at(kernels.address_of(EXECUTE))
+        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
+        exec(compile(self.source, "<program>", "exec"), self.names)  # noqa: S102 - the source is written here, of slot numbers only
+        self.function = self.names["program"]
+
+    def _word(self, memory: Memory) -> Any:
+        if memory.what == "word":
+            return memory.value
+        if memory.what == "arena":
+            return lambda at: at(("arena", memory.value))
+        slot = memory.value
+        place = self.numbers[slot] if slot in self.numbers else self._cell(slot)
+        return lambda at: at(place)
+
+
+def _in_order(fusion: Fusion) -> list[Any]:
+    """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be."""
+    needs = [_needs(fusion, stage) for stage in fusion.stages]
+    left = list(range(len(fusion.stages)))
+    done: set[int] = set()
+    order: list[Any] = []
+    while left:
+        for is_call in (True, False):
+            ready = []
+            for place in left:
+                if isinstance(fusion.stages[place], Call) == is_call and needs[place] <= done:
+                    ready.append(fusion.stages[place])
+                    done.add(place)
+            left = [place for place in left if place not in done]
+            if is_call:
+                order += ready
+            elif ready:
+                order.append(ready)
+    return order
+
+
+def _needs(fusion: Fusion, stage: Any) -> set[int]:
+    """Return the places of the stages that have to run before this one."""
+    if isinstance(stage, Call):
+        slots = [operand.slot for operand in stage.node.operands]
+    else:
+        slots = [operand.slot for operand in stage.operands() if operand.__class__ is not int]
+    found = {fusion.places.get(fusion.resolve(slot), -1) for slot in slots}
+    return found - {-1, stage.place}

@@ -1,0 +1,21 @@
+"""Kernels written for one primitive: what is no loop of elementwise steps and reductions, but needs no Python either.
+
+`KERNELS` has for a primitive's name a function of the record and its operands (inputs in memory, with strides over their own
+shapes, and numbers). It returns the kernel, its arguments and how it is split over calls; or None, and Python runs the record.
+Results are contiguous. A kernel checks nothing: what has to be checked on data stays in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .memory import Written
+
+KERNELS: dict[str, Callable[[Any, list[Any]], Written | None]] = {}
+
+
+def special_kernel(node: Any, operands: list[Any]) -> Written | None:
+    """Return the kernel for a record, or None if there is none for it."""
+    lower = KERNELS.get(node.primitive.name)
+    return None if lower is None else lower(node, operands)

@@ -1,0 +1,78 @@
+"""Tiering: a plan is interpreted first, and compiled when it has cost enough to be worth it.
+
+What a plan costs is estimated from its records and their sizes, never measured: so it is compiled at the same step in every
+run of a program, and results are the same from run to run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .interpreter import Plan, run_plan
+
+_RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
+_ELEMENT = 1e-9
+_MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
+
+
+def _threshold() -> float:
+    """Return the estimated seconds after which a plan is compiled."""
+    given = os.environ.get("TAPEGRAD_JIT_THRESHOLD", "0.1")
+    try:
+        return float(given)
+    except ValueError:
+        raise ValueError(f"TAPEGRAD_JIT_THRESHOLD is {given!r}: set it to a number of seconds, or unset it") from None
+
+
+threshold = _threshold()
+
+
+class Compiled:
+    """The compiled form of a plan, and what it has cost until it had one."""
+
+    __slots__ = ("cost", "spent", "program", "attempts")
+
+    def __init__(self, plan: Plan) -> None:
+        self.cost = sum([_RECORD + _ELEMENT * output.type.numel for node in plan.nodes for output in node.outputs])
+        self.spent = 0.0
+        self.program: Any = None
+        self.attempts = 0
+
+
+def run_compiled(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
+    """Run a plan by its program, if it has one or is to get one now; else interpret it."""
+    compiled = plan.compiled
+    if compiled is None:
+        compiled = plan.compiled = Compiled(plan)
+    program = compiled.program
+    if program is None and compiled.attempts < _MOST_LAYOUTS and compiled.spent >= threshold:
+        compiled.attempts += 1
+        program = compiled.program = compile_plan(plan, environment)
+    if program is not None:
+        try:
+            program(environment)
+            return
+        except Exception:  # an array laid out otherwise, or an error that interpreting will give to whoever reads the result
+            compiled.program = None
+    compiled.spent += compiled.cost
+    run_plan(plan, environment, failure)
+
+
+def compile_plan(plan: Plan, environment: list[Any]) -> Any:
+    """Return the compiled form of a plan, run once to see how its values are laid out; None if that raises."""
+    from .program import Program
+
+    seen = list(environment)
+    try:
+        with np.errstate(all="ignore"):
+            for run, operands, results, _ in plan.instructions:
+                value = run(*[seen[slot] for slot in operands])
+                for slot, part in [(results, value)] if isinstance(results, int) else zip(results, value, strict=True):
+                    seen[slot] = part
+    except Exception:  # it is the interpreter that gives the error to whoever reads the result
+        return None
+    return Program(plan.nodes, plan.live, plan.residuals, seen)
