@@ -125,11 +125,14 @@ class Kernel:
     computed: dtypes.dtype
     has_casts: bool
 
-    def run(self, operands: Sequence[Any]) -> Any:
+    def convert(self, operands: Sequence[Any]) -> list[Any]:
+        """Return the operands as the expression gets them."""
         computed = dtypes.array_type(self.computed)
         given = [np.asarray(operand) for operand in operands]
-        converted = [o.astype(computed) if self.has_casts or t.is_number else o for o, t in zip(given, self.types, strict=True)]
-        value = np.asarray(evaluate(self.expression, converted, computed))
+        return [o.astype(computed) if self.has_casts or t.is_number else o for o, t in zip(given, self.types, strict=True)]
+
+    def run(self, operands: Sequence[Any]) -> Any:
+        value = np.asarray(evaluate(self.expression, self.convert(operands), dtypes.array_type(self.computed)))
         return np.broadcast_to(value.astype(dtypes.array_type(self.result.dtype)), self.result.shape)
 
 
@@ -246,3 +249,31 @@ def test_every_function_is_used() -> None:
     trees = [ast.parse(expression) for row in ROWS.values() for expression in expressions_of(row)]
     used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert used - {"T", "where", *OPERAND_NAMES, *NUMBERS} == KERNEL_FUNCTIONS
+
+
+# Compiled
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool"])
+@pytest.mark.parametrize("name", ["add_multiple", "clamp", "equal", "heaviside", "maximum", "where"])
+def test_compiles_to_the_same(name: str, dtype: str) -> None:
+    """The compiler promotes numbers by rules of its own: float32 stays float32, and integers wrap when they are stored."""
+    import numba
+
+    row = TABLE[name]
+    operands, parameters = list(cases_of(row, np.dtype(dtype)))[1]  # the edges
+    kernel = kernel_of(row, operands, parameters)
+    assert kernel is not None
+    given = np.broadcast_arrays(*kernel.convert(operands))
+    arguments = ", ".join(OPERAND_NAMES[: len(given)])
+    select = numba.njit(lambda condition, x, y: x if condition else y)
+    names: dict[str, Any] = {"T": numba.from_dtype(dtypes.array_type(kernel.computed)), "where": select}
+    exec(f"def function({arguments}): return {kernel.expression}", names)
+    function = numba.njit(names["function"], error_model="numpy")
+    values = [function(*elements) for elements in zip(*given, strict=True)]
+    if dtype == "float32":
+        assert [str(signature.return_type) for signature in function.nopython_signatures] == [kernel.result.dtype.name]
+    with np.errstate(all="ignore"):
+        theirs = np.asarray(prepare(row, kernel.types, (kernel.result,), parameters)(*operands))
+    ours = np.array(values).astype(theirs.dtype)
+    np.testing.assert_array_equal(ours, theirs)
