@@ -251,6 +251,32 @@ def test_every_function_is_used() -> None:
     assert used - {"T", "where", *OPERAND_NAMES, *NUMBERS} == KERNEL_FUNCTIONS
 
 
+# What kernels do not do
+
+
+@pytest.mark.parametrize("value", [1e39, -1e39, 0.5, INF])
+def test_numbers_are_checked_before_a_kernel_runs(value: float) -> None:
+    """A number that float32 cannot hold is PyTorch's error."""
+    masked_fill = TABLE["masked_fill"]
+    operands = (np.zeros(3, np.float32), np.array([True, False, True]), value)
+    assert masked_fill.check_numbers is not None
+    assert outcome(masked_fill.check_numbers, list(map(type_of, operands)), operands) == outcome(masked_fill.numpy, *operands)
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> str | None:
+    """Return the message of the error that a function raises, or None."""
+    try:
+        function(*arguments)
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def test_arithmetic_of_numbers_is_pythons() -> None:
+    assert TABLE["add"].kernel_for([type_of(1), type_of(0.5)], {}) is None
+    assert TABLE["add"].kernel_for([type_of(np.float32(1)), type_of(0.5)], {}) == "a + b"
+
+
 # Compiled
 
 
