@@ -44,7 +44,7 @@ def edges_of(dtype: np.dtype[Any]) -> Any:
         values = [limits.min, limits.min + 1, 0, 1, 2, 3, 5, limits.max - 1, limits.max]
         return np.array(values + ([] if dtype.kind == "u" else [-1, -2, -3]), dtype)
     limits = np.finfo(dtype)
-    positive = [0.0, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 7.25, 20.5, 88.0, 1e30, INF]
+    positive = [0.0, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 7.25, 20.5, 88.0, 95.0, 1e30, INF]
     positive += [limits.smallest_subnormal, limits.smallest_normal, limits.eps, limits.max]
     return np.array([sign * value for value in positive for sign in (1, -1)] + [NAN], dtype)
 
@@ -69,22 +69,29 @@ def samples_of(row: Primitive) -> list[Sample]:
 
 
 def cases_of(row: Primitive, dtype: np.dtype[Any]) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """Yield operands (arrays and Python numbers) and static parameters: the samples, and combinations of edges."""
-    for number, sample in enumerate(samples_of(row)):
-        is_number = [not isinstance(o, (np.ndarray, np.generic)) for o in sample.operands]
-        arrays = [o if n else converted(o, dtype) for o, n in zip(sample.operands, is_number, strict=True)]
-        yield arrays, sample.parameters
-        if number == 0 or sample.parameters:
-            edges = [edges_of(array.dtype) for array, n in zip(arrays, is_number, strict=True) if not n]
+    """Yield operands (arrays and Python numbers) and static parameters: the samples, and edges in place of their arrays."""
+    met = set()
+    for sample in samples_of(row):
+        operands = [o if is_number(o) else converted(o, dtype) for o in sample.operands]
+        yield operands, sample.parameters
+        kind = (*[type(o) if is_number(o) else o.dtype for o in operands], *sample.parameters.values())
+        if kind not in met:
+            met.add(kind)
+            edges = [edges_of(operand.dtype) for operand in operands if not is_number(operand)]
             columns = zip(*product(*edges), strict=True)
             combined = iter([np.array(column, edge.dtype) for column, edge in zip(columns, edges, strict=True)])
-            yield [o if n else next(combined) for o, n in zip(arrays, is_number, strict=True)], sample.parameters
+            yield [o if is_number(o) else next(combined) for o in operands], sample.parameters
+
+
+def is_number(operand: Any) -> bool:
+    """Whether the operand is a Python number (NumPy's float64 passes for one)."""
+    return not isinstance(operand, (np.ndarray, np.generic))
 
 
 def type_of(operand: Any) -> Type:
-    if isinstance(operand, (np.ndarray, np.generic)):
-        return make_type(dtypes.from_array_type(operand.dtype), operand.shape)
-    return make_type(dtypes.of_number(type(operand)), (), is_number=True)
+    if is_number(operand):
+        return make_type(dtypes.of_number(type(operand)), (), is_number=True)
+    return make_type(dtypes.from_array_type(operand.dtype), operand.shape)
 
 
 # Evaluating
