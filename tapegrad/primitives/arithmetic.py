@@ -259,10 +259,12 @@ def _integer_power(a: Any, n: int) -> Any:
     return np.power(a, np.asarray(n).astype(a.dtype))
 
 
-def _integer_power_kernel(n: int) -> str:
+def _integer_power_kernel(types: Sequence[Type], n: int) -> str | None:
     """Multiply for small exponents, which is as exact as a power and many times faster."""
     if n in _PRODUCTS:
         return _PRODUCTS[n]
+    if types[0].dtype.category < dtypes.FLOAT:
+        return None
     return f"T(1) / ({_PRODUCTS[-n]})" if n in (-1, -2) else f"pow(a, T({n}))"
 
 

@@ -18,24 +18,24 @@ any static parameter    by its name
 Rules are written in tensor operations, so they can be recorded and differentiated again. They never mention
 broadcasting or promotion: the replay sums and casts a cotangent to its operand's type.
 
-A row's *kernel* is its function for one element, which many rows' loops are fused from: a Python expression, such as
-``where(a < T(0), T(0), a)`` for relu. Where it depends on them, it is a function that names the static parameters or
-``types`` and returns the expression, or None where there is none. It gives what the row's NumPy function gives, to rounding,
-for NaN, infinities and integers that wrap too. An expression holds nothing but
+A row's *kernel* is its function of one element, for loops that many rows are fused into: a Python expression, such as
+``where(a < T(0), T(0), a)`` for relu. Where it depends on the static parameters or the operands' types, it is a function
+that names them (``types``) and returns the expression, or None where there is none. It gives what the row's NumPy function
+gives, to rounding, for NaN, infinities and integers that wrap too. An expression holds nothing but
 
 ======================  ====================================================================================
 ``a``, ``b``, ``c``,    the operands' elements, in the dtype that the row computes in (``casts``); in a row without
 ``d``, ``e``            ``casts`` in their own dtypes, but a Python number in the result's
 ``T(...)``              a number in the dtype that the row computes in (without ``casts``: that of the result), or an
-                        operand converted to it; ``inf`` and ``nan`` are numbers. No number stands alone: NumPy's and
-                        the kernels' compiler promote it differently
-``where(x, y, z)``      y where x, else z; both are computed. It is the only branch
+                        operand converted to it; ``inf`` and ``nan`` are numbers. No number stands alone: NumPy and
+                        compilers promote it differently
+``where(x, y, z)``      y where the bool x is true, else z; both are computed
 other functions         those of `KERNEL_FUNCTIONS`, of the dtype that the row computes in
 operators               Python's, with ``&``, ``|``, ``^`` and ``~`` for logic; ``a != a`` says whether it is NaN
 ======================  ====================================================================================
 
-and its value is converted to the result's dtype. ``kernel_on`` names the dtypes, computed in, that it holds on: a key of
-`KERNEL_DTYPES`.
+and its value is converted to the result's dtype (to bool: whether it is not zero). ``kernel_on`` names the dtypes to compute
+in that the kernel is for: a key of `KERNEL_DTYPES`.
 """
 
 from __future__ import annotations
@@ -148,6 +148,8 @@ class Primitive:
         self.transparent = False  # the marks that ``grad_fn`` looks through set it
         self.kernel = kernel
         self.kernel_on = kernel_on
+        # From the operands' types and values: raises for a Python number that the NumPy function refuses. Kernels do not.
+        self.check_numbers: Callable[[Sequence[Type], Sequence[Any]], None] | None = None
         TABLE[name] = self
 
     def __repr__(self) -> str:
@@ -160,8 +162,11 @@ class Primitive:
         return record(self, operands, (), name)
 
     def kernel_for(self, types: Sequence[Type], parameters: dict[str, Any]) -> str | None:
-        """Return the kernel for operands of these types and these static parameters, or None if it has none for them."""
-        if self.kernel is None or not all([t.dtype in KERNEL_DTYPES["any"] for t in types]):
+        """Return the kernel for operands of these types and these static parameters, or None if it has none for them.
+
+        Arithmetic of Python numbers alone is Python's.
+        """
+        if self.kernel is None or not all([t.dtype in KERNEL_DTYPES["any"] for t in types]) or all([t.is_number for t in types]):
             return None
         dtype = self.type_rule(*types, **parameters)[0] if self.casts is None else self.casts(self.name, types)[0]
         if dtype not in KERNEL_DTYPES[self.kernel_on]:

@@ -14,7 +14,7 @@ from ..tape.types import Shape, Type
 from . import batching, type_rules
 from .batching import grid
 from .declare import Sample, linear, other
-from .positions import fill_value, overflow
+from .positions import check_number, fill_value, overflow
 
 
 def _masked_fill(a: Any, mask: Any, value: Any) -> Any:
@@ -38,7 +38,7 @@ def _masked_fill_type(a: Type, mask: Type, value: Type) -> Any:
 
 
 def _masked_fill_kernel(types: Sequence[Type]) -> str | None:
-    """Return none where a float tensor becomes an integer: see `cast`. A number is checked before it is put in."""
+    """Return none where a float tensor becomes an integer: see `cast`."""
     a, _, value = types
     is_cut = a.dtype.category == dtypes.INTEGER and value.dtype.category == dtypes.FLOAT and not value.is_number
     return None if is_cut else "where(b, T(c), a)"
@@ -98,6 +98,14 @@ masked_fill = other(
     kernel=_masked_fill_kernel,
     kernel_on="any",
 )
+
+
+def _check_value(types: Sequence[Type], values: Sequence[Any]) -> None:
+    if types[2].is_number:
+        check_number(values[2], dtypes.array_type(types[0].dtype))
+
+
+masked_fill.check_numbers = _check_value
 
 
 # Replacing the masked elements, one after the other

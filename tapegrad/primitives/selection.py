@@ -52,7 +52,7 @@ where: Primitive = Primitive(
     batch=batching.elementwise,
     samples=_where_samples,
     torch=lambda torch, c, a, b: torch.where(c, a, b),
-    kernel="where(a != T(0), T(b), T(c))",
+    kernel=lambda types: "where(a, T(b), T(c))" if types[0].dtype is dtypes.bool else None,
     kernel_on="any",
 )
 

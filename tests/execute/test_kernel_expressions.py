@@ -44,7 +44,7 @@ def edges_of(dtype: np.dtype[Any]) -> Any:
         values = [limits.min, limits.min + 1, 0, 1, 2, 3, 5, limits.max - 1, limits.max]
         return np.array(values + ([] if dtype.kind == "u" else [-1, -2, -3]), dtype)
     limits = np.finfo(dtype)
-    positive = [0.0, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 7.25, 20.5, 88.0, 1e30, INF]
+    positive = [0.0, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 7.25, 20.5, 88.0, 95.0, 1e30, INF]
     positive += [limits.smallest_subnormal, limits.smallest_normal, limits.eps, limits.max]
     return np.array([sign * value for value in positive for sign in (1, -1)] + [NAN], dtype)
 
@@ -69,22 +69,29 @@ def samples_of(row: Primitive) -> list[Sample]:
 
 
 def cases_of(row: Primitive, dtype: np.dtype[Any]) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """Yield operands (arrays and Python numbers) and static parameters: the samples, and combinations of edges."""
-    for number, sample in enumerate(samples_of(row)):
-        is_number = [not isinstance(o, (np.ndarray, np.generic)) for o in sample.operands]
-        arrays = [o if n else converted(o, dtype) for o, n in zip(sample.operands, is_number, strict=True)]
-        yield arrays, sample.parameters
-        if number == 0 or sample.parameters:
-            edges = [edges_of(array.dtype) for array, n in zip(arrays, is_number, strict=True) if not n]
+    """Yield operands (arrays and Python numbers) and static parameters: the samples, and edges in place of their arrays."""
+    met = set()
+    for sample in samples_of(row):
+        operands = [o if is_number(o) else converted(o, dtype) for o in sample.operands]
+        yield operands, sample.parameters
+        kind = (*[type(o) if is_number(o) else o.dtype for o in operands], *sample.parameters.values())
+        if kind not in met:
+            met.add(kind)
+            edges = [edges_of(operand.dtype) for operand in operands if not is_number(operand)]
             columns = zip(*product(*edges), strict=True)
             combined = iter([np.array(column, edge.dtype) for column, edge in zip(columns, edges, strict=True)])
-            yield [o if n else next(combined) for o, n in zip(arrays, is_number, strict=True)], sample.parameters
+            yield [o if is_number(o) else next(combined) for o in operands], sample.parameters
+
+
+def is_number(operand: Any) -> bool:
+    """Whether the operand is a Python number (NumPy's float64 passes for one)."""
+    return not isinstance(operand, (np.ndarray, np.generic))
 
 
 def type_of(operand: Any) -> Type:
-    if isinstance(operand, (np.ndarray, np.generic)):
-        return make_type(dtypes.from_array_type(operand.dtype), operand.shape)
-    return make_type(dtypes.of_number(type(operand)), (), is_number=True)
+    if is_number(operand):
+        return make_type(dtypes.of_number(type(operand)), (), is_number=True)
+    return make_type(dtypes.from_array_type(operand.dtype), operand.shape)
 
 
 # Evaluating
@@ -125,11 +132,14 @@ class Kernel:
     computed: dtypes.dtype
     has_casts: bool
 
-    def run(self, operands: Sequence[Any]) -> Any:
+    def convert(self, operands: Sequence[Any]) -> list[Any]:
+        """Return the operands as the expression gets them."""
         computed = dtypes.array_type(self.computed)
         given = [np.asarray(operand) for operand in operands]
-        converted = [o.astype(computed) if self.has_casts or t.is_number else o for o, t in zip(given, self.types, strict=True)]
-        value = np.asarray(evaluate(self.expression, converted, computed))
+        return [o.astype(computed) if self.has_casts or t.is_number else o for o, t in zip(given, self.types, strict=True)]
+
+    def run(self, operands: Sequence[Any]) -> Any:
+        value = np.asarray(evaluate(self.expression, self.convert(operands), dtypes.array_type(self.computed)))
         return np.broadcast_to(value.astype(dtypes.array_type(self.result.dtype)), self.result.shape)
 
 
@@ -246,3 +256,57 @@ def test_every_function_is_used() -> None:
     trees = [ast.parse(expression) for row in ROWS.values() for expression in expressions_of(row)]
     used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert used - {"T", "where", *OPERAND_NAMES, *NUMBERS} == KERNEL_FUNCTIONS
+
+
+# What kernels do not do
+
+
+@pytest.mark.parametrize("value", [1e39, -1e39, 0.5, INF])
+def test_numbers_are_checked_before_a_kernel_runs(value: float) -> None:
+    """A number that float32 cannot hold is PyTorch's error."""
+    masked_fill = TABLE["masked_fill"]
+    operands = (np.zeros(3, np.float32), np.array([True, False, True]), value)
+    assert masked_fill.check_numbers is not None
+    assert outcome(masked_fill.check_numbers, list(map(type_of, operands)), operands) == outcome(masked_fill.numpy, *operands)
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> str | None:
+    """Return the message of the error that a function raises, or None."""
+    try:
+        function(*arguments)
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def test_arithmetic_of_numbers_is_pythons() -> None:
+    assert TABLE["add"].kernel_for([type_of(1), type_of(0.5)], {}) is None
+    assert TABLE["add"].kernel_for([type_of(np.float32(1)), type_of(0.5)], {}) == "a + b"
+
+
+# Compiled
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool"])
+@pytest.mark.parametrize("name", ["add_multiple", "clamp", "equal", "heaviside", "maximum", "where"])
+def test_compiles_to_the_same(name: str, dtype: str) -> None:
+    """The compiler promotes numbers by rules of its own: float32 stays float32, and integers wrap when they are stored."""
+    import numba
+
+    row = TABLE[name]
+    operands, parameters = list(cases_of(row, np.dtype(dtype)))[1]  # the edges
+    kernel = kernel_of(row, operands, parameters)
+    assert kernel is not None
+    given = np.broadcast_arrays(*kernel.convert(operands))
+    arguments = ", ".join(OPERAND_NAMES[: len(given)])
+    select = numba.njit(lambda condition, x, y: x if condition else y)
+    names: dict[str, Any] = {"T": numba.from_dtype(dtypes.array_type(kernel.computed)), "where": select}
+    exec(f"def function({arguments}): return {kernel.expression}", names)
+    function = numba.njit(names["function"], error_model="numpy")
+    values = [function(*elements) for elements in zip(*given, strict=True)]
+    if dtype == "float32":
+        assert [str(signature.return_type) for signature in function.nopython_signatures] == [kernel.result.dtype.name]
+    with np.errstate(all="ignore"):
+        theirs = np.asarray(prepare(row, kernel.types, (kernel.result,), parameters)(*operands))
+    ours = np.array(values).astype(theirs.dtype)
+    np.testing.assert_array_equal(ours, theirs)
