@@ -37,6 +37,8 @@ _SCALARS = {
 
 def expression_for(node: Any) -> str | None:
     """Return the kernel expression of a record, or None if kernels cannot compute it."""
+    if node.primitive.check_numbers is not None and any([operand.type.is_number for operand in node.operands]):
+        return None
     if node.type.dtype not in KINDS or any([operand.type.dtype not in KINDS for operand in node.operands]):
         return None
     found: str | None = node.primitive.kernel_for(tuple([operand.type for operand in node.operands]), node.parameters)

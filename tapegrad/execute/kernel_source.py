@@ -287,21 +287,21 @@ class Writer:
         kind = self._kind_of(step.operands[0])
         if step.reduction == "sum":
             if kind in ("f4", "f8"):
-                return [f"u{number} = add_in_any_order(u{number}, {value})"]
-            return [f"u{number} += {cast(value, 'i8', kind)}"]
+                return [f"e{number} = add_in_any_order(e{number}, {value})"]
+            return [f"e{number} += {cast(value, 'i8', kind)}"]
         if step.reduction in ("any", "all"):
             sign = "|" if step.reduction == "any" else "&"
-            return [f"u{number} = u{number} {sign} (1 if {value} else 0)"]
+            return [f"e{number} = e{number} {sign} (1 if {value} else 0)"]
         if kind in ("f4", "f8"):
             smallest = step.reduction == "min"
             return [
                 f"k = ordered_{kind}({value})",
-                f"u{number} = k if k {'<' if smallest else '>'} u{number} else u{number}",
+                f"e{number} = k if k {'<' if smallest else '>'} e{number} else e{number}",
                 f"w{number} = w{number} | (1 if {value} != {value} else 0)",
             ]
         sign = "<" if step.reduction == "min" else ">"
         value = cast(value, "u1", kind) if kind == "b1" else value
-        return [f"u{number} = {value} if {value} {sign} u{number} else u{number}"]
+        return [f"e{number} = {value} if {value} {sign} e{number} else e{number}"]
 
     def _blocks(self, sums: list[Step], lines: list[str], first: str, last: str) -> list[str]:
         """Write the loop over the columns: in blocks where something is reduced."""
@@ -312,11 +312,11 @@ class Writer:
         for step in sums:
             number = self.names[step.slot][1:]
             kind = self._kind_of(step.operands[0])
-            begin.append(f"u{number} = {_block_identity(step, kind)}")
-            value = f"u{number}"
+            begin.append(f"e{number} = {_block_identity(step, kind)}")
+            value = f"e{number}"
             if step.reduction in ("max", "min") and kind in ("f4", "f8"):
                 begin.append(f"w{number} = i8(0)")
-                value = f"where(w{number} != 0, {kind}(np.nan), unordered_{kind}(u{number}))"
+                value = f"where(w{number} != 0, {kind}(np.nan), unordered_{kind}(e{number}))"
             end.append(f"t{number} = {_combine(step, f't{number}', cast(value, _wide(step)))}")
         written += [f"start = {first}", f"while start < {last}:", f"    stop = least(start + {BLOCK}, {last})"]
         written += [f"    {line}" for line in begin]

@@ -67,4 +67,4 @@ def loaded(code: str, kind: str) -> str:
 
 def storable(code: str, kind: str) -> str:
     """Return the code of a value as it is written to memory."""
-    return f"u1({code})" if kind == "b1" else code
+    return f"(u1(1) if {code} else u1(0))" if kind == "b1" else code
