@@ -13,6 +13,7 @@ from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.record import record
+from ..tape.remember import recall_plain
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import GradMode, state
 from ..tensor import Tensor
@@ -42,6 +43,14 @@ def backward(
     >>> x.grad
     tensor([2., 2.])
     """
+    if tensors.__class__ is Tensor and grad_tensors is None and inputs is None and not (retain_graph or create_graph):
+        segment = state.segment
+        found = recall_plain(segment, tensors)
+        if found is not None:
+            for leaf, gradient in found:
+                _accumulate(leaf, gradient, False, set())
+            materialise(segment)
+            return
     if create_graph:
         _warn_of_cycle()
     roots = _as_tuple(tensors)

@@ -121,7 +121,8 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
     if _is_plain(tensor):
         if tensor._node.type.requires_grad:
             make_leaf(result, tensor)
-        take_place(tensor, result)
+        if not _take_slot(tensor, result):
+            take_place(tensor, result)
         tensor._version_count += 1
         return tensor
     root = tensor._root()
@@ -318,6 +319,26 @@ def take_place(tensor: Any, result: Any) -> None:
         _forget_pending(tensor, old_segment, old_node)
     if not tensor._is_stale:
         _retain_still(tensor)
+
+
+def _take_slot(tensor: Any, result: Any) -> bool:
+    """Do what `take_place` does, for a concrete tensor and a pending result of this thread's open segment; return whether it could.
+
+    It is an optimiser's step. There is no call after the checks, at which another thread might seal the segment.
+    """
+    segment = result._segment
+    if segment is not state.segment or tensor._retains_grad or segment.node is SEALED or not is_concrete(tensor):
+        return False
+    node = result._node
+    slot, values = node.slot, segment.values
+    if segment.detached is not None or slot >= len(values) or values[slot] is not result:
+        return False
+    values[slot] = tensor
+    del tensor._array
+    tensor._segment = segment
+    tensor._node = node
+    tensor._home = None
+    return True
 
 
 def _retain_still(tensor: Any) -> None:

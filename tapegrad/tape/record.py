@@ -159,7 +159,7 @@ def enter(tensor: Any) -> Any:
     if tensor._is_stale:
         tensor._regenerate()
         return tensor._node if tensor._segment is state.segment else enter(tensor)
-    is_shared = _is_shared(tensor)
+    is_shared = (tensor._is_shared or tensor._alias_of is not None) and _is_shared(tensor)
     while True:
         was = tensor._segment
         try:
@@ -173,13 +173,13 @@ def enter(tensor: Any) -> Any:
         array = value
         if type_.is_number and not isinstance(value, (bool, int, float, complex)):
             array = value.item()  # on the tape it is what it stands for: a Python number, of Python's precision
-        key = (IMPORT, type_)
         segment = state.segment
         if segment.node is SEALED:
             segment = open_segment()
         node = segment.node
         child = node.next
-        if child is None or child.key != key:
+        if child is None or child.first is not type_ or child.primitive is not IMPORT:
+            key = (IMPORT, type_)
             child = node.children.get(key)
             if child is None:
                 _extend(segment, node, key)
