@@ -243,11 +243,13 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             self._check_grad(value)
+        if state.capture is not None:
+            state.capture.note_grad(self, True)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self.grad = None
 
     def _check_grad(self, value: Any) -> None:
         if not isinstance(value, Tensor):

@@ -49,7 +49,8 @@ def backward(
         if found is not None:
             for leaf, gradient in found:
                 _accumulate(leaf, gradient, False, set())
-            materialise(segment)
+            if state.capture is None:
+                materialise(segment)
             return
     if create_graph:
         _warn_of_cycle()
@@ -75,7 +76,8 @@ def backward(
     given = {id(tensor) for tensor in _as_tuple(grad_tensors)}
     for leaf, gradient in gradients:
         _accumulate(leaf, gradient, create_graph, given)
-    materialise(state.segment)
+    if state.capture is None:
+        materialise(state.segment)
 
 
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
@@ -83,6 +85,8 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
 
     Where another thread does so at the same time, the sum is recorded anew.
     """
+    if state.capture is not None:
+        state.capture.note_grad(leaf, False)
     while True:
         existing = leaf._grad
         if existing is None:

@@ -13,10 +13,12 @@ import numpy as np
 
 from .. import dtypes
 from ..functions.in_place import write
+from ..primitives.casting import cast
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import read, wrap
 from ..tape.segment import GradMode
+from ..tape.segment import state as thread
 from ..tape.types import make_type
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
@@ -105,8 +107,12 @@ def count(steps: float = 0.0, fused: bool | None = False) -> Any:
 def advance(steps: Any) -> Any:
     """Add one to a tensor that counts steps, in place, and return the number.
 
-    This is not recorded: the tensor is never pending, so that reading it computes nothing.
+    This is not recorded: the tensor is never pending, so that reading it computes nothing. But in a call that is being
+    captured it is, and the number is a tensor then: the next call has another.
     """
+    if thread.capture is not None:
+        put(steps, steps + 1)
+        return cast(steps, dtype=dtypes.float64)
     array = read(steps)
     number = array.item() + 1
     in_place(steps, wrap(np.asarray(number, array.dtype), steps._node.type))

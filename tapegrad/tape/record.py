@@ -125,7 +125,7 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
         return
     known = node.length - segment.grown_at
     departs = known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES)
-    if node.has_records and (node.is_full or departs):
+    if node.has_records and (node.is_full or (departs and state.capture is None)):
         from .materialise import materialise
 
         node.departures += 1
@@ -197,6 +197,8 @@ def enter(tensor: Any) -> Any:
         break
     if checks.inplace_checks:
         checks.note_version(tensor)
+    if state.capture is not None:
+        state.capture.imported[child.slot] = tensor
     if type_.requires_grad:
         if tensor._home is None:
             segment.origins[child.slot] = tensor

@@ -82,6 +82,7 @@ class ThreadState(threading.local):
         self.grad_enabled = True
         self.inference = False
         self.segment = NO_SEGMENT
+        self.capture: Any = None  # what a call of a compiled function is being captured in: see capture.py
 
 
 state = ThreadState()
