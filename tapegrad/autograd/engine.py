@@ -12,6 +12,7 @@ from ..functions.in_place import laid_out
 from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
+from ..tape.modes import mode
 from ..tape.record import record
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import GradMode, state
@@ -57,7 +58,7 @@ def backward(
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             tensor.retain_grad()  # of a leaf, it does nothing
         targets = [_target(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
+    sweep = _sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
     sweep.run(roots, cotangents)
     gradients = list(sweep.leaf_gradients.values())
     if targets is not None:
@@ -67,6 +68,15 @@ def backward(
     for leaf, gradient in gradients:
         _accumulate(leaf, gradient, create_graph, given)
     materialise(state.segment)
+
+
+def _sweep(*arguments: Any, **options: Any) -> Sweep:
+    """Return a new sweep: in anomaly mode, one that is checked."""
+    if not mode.detects_anomaly:
+        return Sweep(*arguments, **options)
+    from .checked_sweep import CheckedSweep
+
+    return CheckedSweep(*arguments, **options)
 
 
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
@@ -155,7 +165,7 @@ def grad(
     if is_grads_batched:
         return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
     targets = [_target(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, keep)
+    sweep = _sweep(targets, create_graph, keep)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
     for tensor, gradient in list(sweep.leaf_gradients.values()):
         if tensor.retains_grad:

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import checks
 from .buffers import buffer_is_seen, is_concrete
+from .modes import mode
 from .segment import Segment, open_segment, serials, state
 from .trace import IMPORT, NUMBERS, SEALED, Node, grow
 
@@ -94,6 +95,10 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
             if segment.urgent:
                 from .materialise import materialise
 
+                if mode.detects_anomaly and child.requires_grad:
+                    from .calls import note_call
+
+                    note_call(segment, child.slot)
                 del values, operand
                 materialise(segment)
             return results
