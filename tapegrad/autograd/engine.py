@@ -15,7 +15,7 @@ from ..tape.materialise import materialise
 from ..tape.modes import mode
 from ..tape.record import record
 from ..tape.replay import Sweep, leaf_or_address
-from ..tape.segment import GradMode, state
+from ..tape.segment import in_grad_mode, state
 from ..tensor import Tensor
 from .graph import GradientEdge
 
@@ -93,24 +93,29 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
                     leaf._grad = total
                     return
             continue
-        version = existing._root()._version_count
-        with GradMode(create_graph):
-            total = existing + gradient
-            with _accumulating:
-                if leaf._grad is existing and existing._root()._version_count == version:
-                    if create_graph or leaf.retains_grad:
-                        leaf._grad = total
-                    else:
-                        in_place(existing, total)
-                    return
+        if in_grad_mode(create_graph, None, _add_to, leaf, existing, gradient, create_graph):
+            return
+
+
+def _add_to(leaf: Tensor, existing: Tensor, gradient: Tensor, create_graph: bool) -> bool:
+    """Add a gradient to the `grad` that a tensor has, unless another thread changed that meanwhile; return whether."""
+    version = existing._root()._version_count
+    total = existing + gradient
+    with _accumulating:
+        if leaf._grad is not existing or existing._root()._version_count != version:
+            return False
+        if create_graph or leaf.retains_grad:
+            leaf._grad = total
+        else:
+            in_place(existing, total)
+        return True
 
 
 def _first_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> Tensor:
     """Return a gradient as the `grad` of a tensor that has none, in its layout."""
     if create_graph or gradient._node.type.strides != leaf._node.type.strides:
-        with GradMode(create_graph):
-            gradient = laid_out(gradient, leaf._node.type)
-            return _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
+        name = "torch::autograd::CopyBackwards" if create_graph else None
+        return in_grad_mode(create_graph, None, lambda: _own(laid_out(gradient, leaf._node.type), taken, name))
     return _own(gradient, taken, None)
 
 

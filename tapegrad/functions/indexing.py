@@ -22,7 +22,7 @@ from ..tape.aliases import in_place, make_view
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
 from ..tape.record import read
-from ..tape.segment import GradMode
+from ..tape.segment import in_grad_mode
 from ..tape.types import Shape
 from ..tensor import Tensor
 from .in_place import check_overlap
@@ -331,8 +331,7 @@ def _check_source(target: Any, given: Any) -> None:
         shape = tuple(given.shape)
         while shape and shape[0] == 1:
             shape = shape[1:]
-        with GradMode(False):
-            check_overlap(target, (given.view(shape).expand(target.shape),))
+        in_grad_mode(False, None, lambda: check_overlap(target, (given.view(shape).expand(target.shape),)))
 
 
 def _is_everything(index: Any, shape: Shape) -> bool:

@@ -21,7 +21,7 @@ from .constants import full
 from .materialise import materialise
 from .record import address_of, history_address
 from .remember import recall, remember, sweep_key
-from .segment import GradMode, Segment, state
+from .segment import Segment, in_grad_mode, state
 from .trace import IMPORT, SEALED, Node, path_to
 
 FREED = (
@@ -87,9 +87,11 @@ class Sweep:
             self.needed = _records_between(roots, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
             self._reach(root, full(root._node.type.shape, 1, root.dtype) if cotangent is None else cotangent)
-        with GradMode(self.create_graph):
-            while self.queue:
-                self._replay_segment(heapq.heappop(self.queue)[2])
+        in_grad_mode(self.create_graph, None, self._replay_all)
+
+    def _replay_all(self) -> None:
+        while self.queue:
+            self._replay_segment(heapq.heappop(self.queue)[2])
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
