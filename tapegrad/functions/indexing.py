@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..primitives.indexing import check_positions, index_put
+from ..primitives.indexing import check_positions, index_put, result_shape
 from ..primitives.indexing import index as gather_at
 from ..primitives.masking import masked_fill
 from ..primitives.movement import alias, expand, reshape, select, slice_axis
@@ -87,7 +87,7 @@ class Plan:
     def positions(self) -> tuple[list[Tensor], tuple[str, ...]]:
         """Return index tensors, masks turned into positions (this reads them), and the pattern of the axes they index.
 
-        Positions that are known already are checked here; the others when they are read.
+        Positions that are known already are checked here, unless nothing is read; the others when they are read.
         """
         pattern = [":"] * len(self.shape)
         found: list[Tensor] = []
@@ -95,8 +95,9 @@ class Plan:
             parts = self._masked(axis, tensor) if tensor.dtype is dtypes.bool else [tensor]
             pattern[axis : axis + len(parts)] = ["i"] * len(parts)
             found += parts
-        sizes = [size for size, kind in zip(self.shape, pattern, strict=True) if kind == "i"]
-        check_positions([read(tensor) if is_concrete(tensor) else None for tensor in found], sizes)
+        if 0 not in result_shape(self.shape, [tensor._node.type for tensor in found], tuple(pattern)):
+            sizes = [size for size, kind in zip(self.shape, pattern, strict=True) if kind == "i"]
+            check_positions([read(tensor) if is_concrete(tensor) else None for tensor in found], sizes)
         return found, tuple(pattern)
 
     def check_mask(self, axis: int, mask: Tensor) -> None:
@@ -286,7 +287,7 @@ def masked_select(tensor: Any, mask: Any) -> Any:
 
     if mask.dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = broadcast_shapes("masked_select", tuple(tensor.shape), tuple(mask.shape))
+    shape = broadcast_shapes("masked_select", tuple(mask.shape), tuple(tensor.shape))
     if not shape:
         tensor, mask, shape = reshape(tensor, shape=(1,)), reshape(mask, shape=(1,)), (1,)
     if tuple(tensor.shape) != shape:

@@ -111,7 +111,7 @@ def _masked_scatter_type(a: Type, mask: Type, source: Type) -> Any:
         )
     if mask.dtype is not dtypes.bool:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
-    return a.dtype, type_rules.broadcast_shapes("masked_scatter", a.shape, mask.shape)
+    return a.dtype, type_rules.broadcast_shapes("masked_scatter", mask.shape, a.shape)
 
 
 def _masked_scatter_vjp(g: Any, b: Any, types: Any, needs: Any) -> Any:
