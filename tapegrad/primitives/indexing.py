@@ -36,7 +36,6 @@ __all__ = [
     "masked_gather",
     "masked_scatter",
     "put",
-    "result_shape",
     "scatter",
     "scatter_add",
     "scatter_reduce",
