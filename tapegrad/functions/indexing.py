@@ -25,6 +25,7 @@ from ..tape.record import read
 from ..tape.segment import in_grad_mode
 from ..tape.types import Shape
 from ..tensor import Tensor
+from .declare import type_name
 from .in_place import check_overlap
 
 # A view: primitive, numbers, static parameters, and the name that grad_fn shows (None for the primitive's own).
@@ -117,8 +118,15 @@ class Plan:
 def _checked(position: int, axis: int, size: int) -> int:
     """Return a position counted from the front, or raise for one out of range."""
     if not -size <= position < size:
+        _check_long(position)
         raise IndexError(f"index {position} is out of bounds for dimension {axis} with size {size}")
     return int(position) + size if position < 0 else int(position)
+
+
+def _check_long(value: Any) -> None:
+    """Raise for an integer that has more than 64 bits."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
 
 
 # From an index as the user writes it to a plan
@@ -193,7 +201,7 @@ def _entry(entry: Any) -> Any:
     if not isinstance(entry, Tensor):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{_type_name(entry)})"
+            f"{type_name(entry)})"
         )
     if entry.dtype is dtypes.uint8:
         warnings.warn(_BYTE_MASK, UserWarning, stacklevel=5)
@@ -201,11 +209,6 @@ def _entry(entry: Any) -> Any:
     if entry.dtype not in (dtypes.int64, dtypes.int32, dtypes.bool):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return entry
-
-
-def _type_name(value: Any) -> str:
-    kind = type(value)
-    return f"numpy.{kind.__name__.rstrip('_')}" if isinstance(value, np.generic) else kind.__name__
 
 
 def _array_of(sequence: Sequence[Any]) -> Any:
@@ -351,13 +354,10 @@ def _value(tensor: Any, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | complex):
-        raise TypeError(f"can't assign a {_full_name(type(value))} to a torch.{tensor.dtype.title}Tensor")
+        raise TypeError(f"can't assign a {type_name(value)} to a torch.{tensor.dtype.title}Tensor")
+    _check_long(value)
     check_number(value, dtypes.array_type(tensor.dtype))
     return value
-
-
-def _full_name(kind: type) -> str:
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def _number_tensor(value: Any, dtype: dtypes.dtype) -> Tensor:
