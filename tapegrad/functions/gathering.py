@@ -208,9 +208,12 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @accepts_names
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """Return a copy with the slices at these positions of a dimension filled with a number."""
-    axis, _ = _axis_and_size("index_fill", input, dim, index)
+    axis, size = _axis_and_size("index_fill", input, dim, index)
     name = "IndexFillBackward1" if isinstance(value, Tensor) else "IndexFillBackward0"
-    return record(row_indexing.index_fill, (input, index, operand("index_fill", value, "value", 4)), (axis,), name)
+    result = record(row_indexing.index_fill, (input, index, operand("index_fill", value, "value", 4)), (axis,), name)
+    if _is_known(index):
+        row_indexing.check_filled(read(index), axis, size)
+    return result
 
 
 @accepts_out

@@ -260,12 +260,16 @@ index_copy = other(
 )
 
 
-def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
-    result = np.array(a, order="K").reshape(a.shape or (1,))
-    size = result.shape[axis]
+def check_filled(index: Any, axis: int, size: int) -> None:
+    """Raise for positions outside an axis of this size; negative ones count from its end."""
     outside = first_outside(index, -size, size)
     if outside is not None:
         raise IndexError(f"index {outside} is out of bounds for dimension {axis} with size {size}")
+
+
+def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
+    result = np.array(a, order="K").reshape(a.shape or (1,))
+    check_filled(index, axis, result.shape[axis])
     np.moveaxis(result, axis, 0)[index.reshape(-1)] = fill_value(value, result.dtype)
     return result.reshape(a.shape)
 

@@ -101,6 +101,9 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                     note_call(segment, child.slot)
                 del values, operand
                 materialise(segment)
+                for result in (results,) if primitive.results == 1 else results:
+                    if is_concrete(result):
+                        value_of(result)  # what failed is raised at once, before it takes the place of another value
             return results
         _extend(segment, node, key)
 
