@@ -13,7 +13,7 @@ from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
-from ..tape.record import record
+from ..tape.record import is_failure, read, record
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
 from ..tensor import Tensor
@@ -68,6 +68,17 @@ def backward(
     for leaf, gradient in gradients:
         _accumulate(leaf, gradient, create_graph, given)
     materialise(state.segment)
+    _check_computed([leaf for leaf, _ in gradients])
+
+
+def _check_computed(leaves: list[Tensor]) -> None:
+    """Raise where a gradient could not be computed, and forget it: an optimizer would spoil the parameter with it."""
+    failed = [leaf for leaf in leaves if leaf._grad is not None and is_failure(leaf._grad)]
+    if failed:
+        gradient = failed[0]._grad
+        for leaf in failed:
+            leaf._grad = None
+        read(gradient)
 
 
 def _sweep(*arguments: Any, **options: Any) -> Sweep:

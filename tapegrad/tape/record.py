@@ -244,6 +244,11 @@ def value_of(tensor: Any) -> Any:
     return array
 
 
+def is_failure(tensor: Any) -> bool:
+    """Whether a tensor has been computed, and that raised."""
+    return is_concrete(tensor) and tensor._array.__class__ is Failure
+
+
 def settle(tensor: Any) -> None:
     """Give a tensor that still points to a sealed segment its value from there."""
     segment = tensor._segment

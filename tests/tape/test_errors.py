@@ -136,6 +136,19 @@ def test_backward_through_an_error(mode: str, x: Any) -> None:
     assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
+def test_backward_raises_for_a_gradient_that_cannot_be_computed(mode: str, x: Any) -> None:
+    """Else the optimizer's next step would spoil the parameter for good."""
+    other = tg.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="singular"):
+        (singular(x).sum() + other.sum()).backward()
+    assert x.grad is None
+    optimizer = tg.optim.SGD([x, other], lr=0.5)
+    optimizer.step()
+    (x * x).sum().backward()
+    optimizer.step()
+    assert x.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
 def test_index_out_of_range(mode: str, x: Any) -> None:
     index = tg.tensor([0, 5])
     with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 2"):
