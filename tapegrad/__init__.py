@@ -100,6 +100,9 @@ if TYPE_CHECKING:
     from .random import seed as seed
     from .serialization import load as load
     from .serialization import save as save
+    from .tape.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from .tape.modes import is_anomaly_enabled as is_anomaly_enabled
+    from .tape.modes import set_anomaly_enabled as set_anomaly_enabled
 
 _attach(Tensor)
 
@@ -117,6 +120,7 @@ _NAMES_OF = {
     """,
     "number_info": "finfo iinfo",
     "printing": "set_printoptions",
+    "tape.modes": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "random": "Generator initial_seed manual_seed seed",
     "serialization": "load save",
 }

@@ -12,10 +12,11 @@ from ..functions.in_place import laid_out
 from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
-from ..tape.record import record
+from ..tape.modes import mode
+from ..tape.record import is_failure, read, record
 from ..tape.remember import recall_plain
 from ..tape.replay import Sweep, leaf_or_address
-from ..tape.segment import GradMode, state
+from ..tape.segment import in_grad_mode, state
 from ..tensor import Tensor
 from .graph import GradientEdge
 
@@ -51,6 +52,7 @@ def backward(
                 _accumulate(leaf, gradient, False, set())
             if state.capture is None:
                 materialise(segment)
+                _check_computed([leaf for leaf, _ in found])
             return
     if create_graph:
         _warn_of_cycle()
@@ -67,7 +69,7 @@ def backward(
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             tensor.retain_grad()  # of a leaf, it does nothing
         targets = [_target(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
+    sweep = _sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
     sweep.run(roots, cotangents)
     gradients = list(sweep.leaf_gradients.values())
     if targets is not None:
@@ -78,6 +80,26 @@ def backward(
         _accumulate(leaf, gradient, create_graph, given)
     if state.capture is None:
         materialise(state.segment)
+        _check_computed([leaf for leaf, _ in gradients])
+
+
+def _check_computed(leaves: list[Tensor]) -> None:
+    """Raise where a gradient could not be computed, and forget it: an optimizer would spoil the parameter with it."""
+    failed = [leaf for leaf in leaves if leaf._grad is not None and is_failure(leaf._grad)]
+    if failed:
+        gradient = failed[0]._grad
+        for leaf in failed:
+            leaf._grad = None
+        read(gradient)
+
+
+def _sweep(*arguments: Any, **options: Any) -> Sweep:
+    """Return a new sweep: in anomaly mode, one that is checked."""
+    if not mode.detects_anomaly:
+        return Sweep(*arguments, **options)
+    from .checked_sweep import CheckedSweep
+
+    return CheckedSweep(*arguments, **options)
 
 
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
@@ -96,24 +118,29 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
                     leaf._grad = total
                     return
             continue
-        version = existing._root()._version_count
-        with GradMode(create_graph):
-            total = existing + gradient
-            with _accumulating:
-                if leaf._grad is existing and existing._root()._version_count == version:
-                    if create_graph or leaf.retains_grad:
-                        leaf._grad = total
-                    else:
-                        in_place(existing, total)
-                    return
+        if in_grad_mode(create_graph, None, _add_to, leaf, existing, gradient, create_graph):
+            return
+
+
+def _add_to(leaf: Tensor, existing: Tensor, gradient: Tensor, create_graph: bool) -> bool:
+    """Add a gradient to the `grad` that a tensor has, unless another thread changed that meanwhile; return whether."""
+    version = existing._root()._version_count
+    total = existing + gradient
+    with _accumulating:
+        if leaf._grad is not existing or existing._root()._version_count != version:
+            return False
+        if create_graph or leaf.retains_grad:
+            leaf._grad = total
+        else:
+            in_place(existing, total)
+        return True
 
 
 def _first_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> Tensor:
     """Return a gradient as the `grad` of a tensor that has none, in its layout."""
     if create_graph or gradient._node.type.strides != leaf._node.type.strides:
-        with GradMode(create_graph):
-            gradient = laid_out(gradient, leaf._node.type)
-            return _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
+        name = "torch::autograd::CopyBackwards" if create_graph else None
+        return in_grad_mode(create_graph, None, lambda: _own(laid_out(gradient, leaf._node.type), taken, name))
     return _own(gradient, taken, None)
 
 
@@ -168,7 +195,7 @@ def grad(
     if is_grads_batched:
         return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
     targets = [_target(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, keep)
+    sweep = _sweep(targets, create_graph, keep)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
     for tensor, gradient in list(sweep.leaf_gradients.values()):
         if tensor.retains_grad:

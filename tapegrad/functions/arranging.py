@@ -65,8 +65,6 @@ def flip(input: Any, *axes: Any, dims: Any = None) -> Any:
             [1, 2]])
     """
     wanted = sizes_from("flip", axes, dims, "dims")
-    if not axes and dims is None:
-        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     return movement.flip(require_tensor("flip", input), axes=normalise_axes(wanted, input.ndim) if wanted else ())
 
 
@@ -151,15 +149,11 @@ def repeat(input: Any, *counts: Any, repeats: Any = None) -> Any:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    if not counts and repeats is None:
-        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     return _repeated(input, sizes_from("repeat", counts, repeats, "repeats"))
 
 
 def tile(input: Any, *counts: Any, dims: Any = None) -> Any:
     """Return the tensor repeated as NumPy's tile does: missing counts, the first ones, are 1."""
-    if not counts and dims is None:
-        raise TypeError('tile() missing 1 required positional arguments: "dims"')
     wanted = sizes_from("tile", counts, dims, "dims")
     missing = require_tensor("tile", input).ndim - len(wanted)
     return _repeated(input, (1,) * missing + wanted)

@@ -181,8 +181,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     shape = [part.numel() for part in parts]
     grids = []
     for axis, part in enumerate(parts):
-        line = reshape(part, *[-1 if place == axis else 1 for place in range(len(parts))])
-        grids.append(expand(line, *shape))
+        line = reshape(part, [-1 if place == axis else 1 for place in range(len(parts))])
+        grids.append(expand(line, shape))
     if swapped:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)

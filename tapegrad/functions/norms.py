@@ -18,7 +18,7 @@ from ..primitives.reductions import reduce_max, reduce_min, reduce_sum
 from ..primitives.selection import maximum, nan_to_num
 from ..primitives.type_rules import normalise_axes, normalise_axis, reduced_shape
 from ..tape import constants
-from .declare import require_tensor, write_out
+from .declare import require_tensor, type_name, write_out
 
 Dim = int | Sequence[int] | None
 
@@ -34,7 +34,7 @@ def vector_norm(
     """
     require_tensor("linalg_vector_norm", x, "x")
     if isinstance(ord, (str, bool)) or not hasattr(ord, "__float__"):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type_name(ord)}")
     x = _in_dtype("linalg.vector_norm", x, dtype)
     result = rows.vector_norm(x, order=float(ord), axes=normalise_axes(dim, x.ndim), keepdims=keepdim)
     return result if out is None else write_out("linalg_vector_norm", out, result, x)
@@ -142,7 +142,7 @@ def norm(
     >>> tapegrad.linalg.norm(tapegrad.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor(5.)
     """
-    require_tensor("linalg_norm", A, "A")
+    require_tensor("linalg_norm", A)
     dims = (dim,) if isinstance(dim, int) else dim
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")

@@ -25,6 +25,8 @@ def sizes_from(name: str, arguments: tuple[Any, ...], given: Any = None, argumen
         arguments = tuple(given)
     elif len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
         arguments = tuple(arguments[0])
+    elif not arguments:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     try:
         return tuple([size if size.__class__ is int else size.__index__() for size in arguments])
     except AttributeError:
@@ -102,7 +104,10 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dtypes.dtype)):
         return _with_dtype(input, dtype or sizes[0])
     if not sizes and size is None:
-        raise TypeError("view() received an invalid combination of arguments - got (), but expected a dtype or a size")
+        raise TypeError(
+            "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n * (tuple "
+            "of ints size)\n"
+        )
     type_ = input._node.type
     shape, is_view = _new_shape(type_.shape, type_.strides, sizes_from("view", sizes, size))
     if not is_view:
@@ -121,12 +126,12 @@ def _with_dtype(input: Any, dtype: dtypes.dtype) -> Any:
 
 def view_as(input: Any, other: Any) -> Any:
     """Return a view of the shape of `other`."""
-    return view(input, tuple(other.shape))
+    return view(input, require_tensor("view_as", other, "other").shape)
 
 
 def reshape_as(input: Any, other: Any) -> Any:
     """Return the elements in the shape of `other`."""
-    return reshape(input, tuple(other.shape))
+    return reshape(input, require_tensor("reshape_as", other, "other").shape)
 
 
 def ravel(input: Any) -> Any:
@@ -383,7 +388,7 @@ def _expanded(input: Any, wanted: tuple[int, ...]) -> tuple[int, ...]:
 
 def expand_as(input: Any, other: Any) -> Any:
     """Return a view expanded to the shape of `other`."""
-    return expand(input, *other.shape)
+    return expand(input, require_tensor("expand_as", other, "other").shape)
 
 
 def broadcast_to(input: Any, size: Shape) -> Any:
@@ -391,7 +396,7 @@ def broadcast_to(input: Any, size: Shape) -> Any:
     require_tensor("broadcast_to", input)
     if not isinstance(size, (tuple, list)):
         raise wrong_type("broadcast_to", "size", 2, "tuple of ints", size)
-    return expand(input, *size)
+    return expand(input, size)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
@@ -402,7 +407,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     if not shapes:
         return ()
     shape = type_rules.broadcast_shapes("broadcast_tensors", *shapes)
-    return tuple([tensor if tensor.shape == shape else expand(tensor, *shape) for tensor in tensors])
+    return tuple([tensor if tensor.shape == shape else expand(tensor, shape) for tensor in tensors])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

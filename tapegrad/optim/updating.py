@@ -17,7 +17,7 @@ from ..primitives.casting import cast
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import read, wrap
-from ..tape.segment import GradMode
+from ..tape.segment import in_grad_mode
 from ..tape.segment import state as thread
 from ..tape.types import make_type
 from ..tensor import Tensor
@@ -49,17 +49,16 @@ class ParameterwiseOptimizer(Optimizer):
         Returns:
             What the closure returned.
         """
-        loss = None
-        if closure is not None:
-            with GradMode(True):
-                loss = closure()
-        with GradMode(bool(self.defaults["differentiable"])):
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    gradient = parameter.grad
-                    if gradient is not None:
-                        self._update(parameter, gradient, group)
+        loss = None if closure is None else in_grad_mode(True, None, closure)
+        in_grad_mode(bool(self.defaults["differentiable"]), None, self._update_all)
         return loss
+
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                if gradient is not None:
+                    self._update(parameter, gradient, group)
 
     def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         """Change one parameter, and the state kept for it, by its gradient."""

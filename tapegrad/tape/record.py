@@ -12,6 +12,7 @@ from typing import Any
 
 from . import checks
 from .buffers import buffer_is_seen, is_concrete
+from .modes import mode
 from .segment import Segment, open_segment, serials, state
 from .trace import IMPORT, NUMBERS, SEALED, Node, grow
 
@@ -94,8 +95,15 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
             if segment.urgent:
                 from .materialise import materialise
 
+                if mode.detects_anomaly and child.requires_grad:
+                    from .calls import note_call
+
+                    note_call(segment, child.slot)
                 del values, operand
                 materialise(segment)
+                for result in (results,) if primitive.results == 1 else results:
+                    if is_concrete(result):
+                        value_of(result)  # what failed is raised at once, before it takes the place of another value
             return results
         _extend(segment, node, key)
 
@@ -236,6 +244,11 @@ def value_of(tensor: Any) -> Any:
     if array.__class__ is Failure:
         raise array.copy_of_error()
     return array
+
+
+def is_failure(tensor: Any) -> bool:
+    """Whether a tensor has been computed, and that raised."""
+    return is_concrete(tensor) and tensor._array.__class__ is Failure
 
 
 def settle(tensor: Any) -> None:

@@ -15,7 +15,7 @@ from ...primitives.arithmetic import integer_power, rsqrt
 from ...primitives.movement import reshape
 from ...primitives.reductions import reduce_sum
 from ...tape.record import here, record
-from ...tape.segment import GradMode
+from ...tape.segment import in_grad_mode
 from .composition import narrow, show, widen
 
 __all__ = [
@@ -134,10 +134,19 @@ def _normalised(x: Any, axes: Axes, eps: float, running: tuple[Any, Any], moment
     mean, centred, variance = _moments(x, axes)
     if running[0] is not None and x._node.type.numel:
         count = math.prod([x._node.type.shape[axis] for axis in axes])
-        with GradMode(False):
-            _move(running[0], mean, momentum)
-            _move(running[1], variance * (count / max(count - 1, 1)), momentum)
+        in_grad_mode(False, None, _move_moments, running, mean, variance, count, momentum)
     return centred * record(rsqrt, (variance + eps,))
+
+
+def _move_moments(running: tuple[Any, Any], mean: Any, variance: Any, count: int, momentum: float) -> None:
+    """Move running moments, in place, towards those of `count` values."""
+    _move(running[0], mean, momentum)
+    _move(running[1], variance * (count / max(count - 1, 1)), momentum)
+
+
+def _move_means(running: tuple[Any, Any], mean: Any, variance: Any, count: int, momentum: float) -> None:
+    """Move running moments towards the means of all instances' moments."""
+    _move_moments(running, _mean(mean, (0,)), _mean(variance, (0,)), count, momentum)
 
 
 def _move(running: Any, new: Any, momentum: float) -> None:
@@ -190,9 +199,7 @@ def instance_norm(
     mean, centred, variance = _moments(widen(input), tuple(range(2, type_.ndim)))
     if running_mean is not None:
         count = math.prod(type_.shape[2:])
-        with GradMode(False):
-            _move(running_mean, _mean(mean, (0,)), momentum)
-            _move(running_var, _mean(variance, (0,)) * (count / max(count - 1, 1)), momentum)
+        in_grad_mode(False, None, _move_means, (running_mean, running_var), mean, variance, count, momentum)
     normal = centred * record(rsqrt, (variance + eps,))
     result = _scale_and_shift(normal, weight, bias, (type_.shape[1], *(1,) * (type_.ndim - 2)))
     return show("ViewBackward0", narrow(result, type_.dtype), start)
