@@ -235,6 +235,9 @@ def _target(tensor: Any) -> Any:
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
     """Return a cotangent for each root: the given one, checked, or None (one) for a real scalar."""
+    for cotangent in given:
+        if cotangent is not None and not isinstance(cotangent, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     cotangents: list[Any] = []
@@ -254,9 +257,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
     return cotangents
 
 
-def _checked(root: Tensor, cotangent: Any, place: int) -> Tensor:
-    if not isinstance(cotangent, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
+def _checked(root: Tensor, cotangent: Tensor, place: int) -> Tensor:
     if cotangent.shape != root.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{place}] has a shape of {cotangent.shape} and output[{place}] has a shape of {root.shape}."

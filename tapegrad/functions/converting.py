@@ -12,7 +12,9 @@ from ..primitives.casting import cast
 from ..primitives.copying import copy
 from ..tape.record import here, record
 from ..tensor import Tensor
+from .arguments import is_integer
 from .arranging import clone
+from .declare import require_tensor
 from .reductions import show
 
 _TYPE_NAMES = {f"torch.{dtype.title}Tensor": dtype for dtype in dtypes.ALL if not dtype.is_complex}
@@ -56,6 +58,8 @@ def to(self: Any, *arguments: Any, **options: Any) -> Any:
             device = argument
         elif isinstance(argument, bool):
             flags.append(argument)
+        elif is_integer(argument):
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         elif argument is not None:
             raise TypeError(f"to(): argument of type {type(argument).__name__} is neither a dtype, a device nor a tensor")
     if len(flags) > 1:
@@ -75,12 +79,14 @@ def type_(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
         if dtype not in _TYPE_NAMES:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = _TYPE_NAMES[dtype]
+    elif not isinstance(dtype, (type, dtypes.dtype)):
+        raise TypeError("dtype must be a type, str, or dtype object")
     return _converted(self, getattr(dtype, "dtype", dtype))
 
 
 def type_as(self: Any, other: Any) -> Any:
     """Return the tensor in the dtype of `other`."""
-    return _converted(self, other.dtype)
+    return _converted(self, require_tensor("type_as", other, "other", 2).dtype)
 
 
 def _to_dtype(name: str, dtype: dtypes.dtype) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..size import Size
 from ..tape.aliases import make_view
 from ..tape.record import record
+from .arguments import checked
 from .declare import accepts_names, require_tensor, warn_once, wrong_type
 from .reductions import product_of
 
@@ -121,12 +122,12 @@ def _with_dtype(input: Any, dtype: dtypes.dtype) -> Any:
 
 def view_as(input: Any, other: Any) -> Any:
     """Return a view of the shape of `other`."""
-    return view(input, tuple(other.shape))
+    return view(input, tuple(require_tensor("view_as", other, "other", 2).shape))
 
 
 def reshape_as(input: Any, other: Any) -> Any:
     """Return the elements in the shape of `other`."""
-    return reshape(input, tuple(other.shape))
+    return reshape(input, tuple(require_tensor("reshape_as", other, "other", 2).shape))
 
 
 def ravel(input: Any) -> Any:
@@ -137,6 +138,7 @@ def ravel(input: Any) -> Any:
     return _reshaped(input, type_, (type_.numel,), "ViewBackward0")
 
 
+@checked
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return a tensor whose dimensions from `start_dim` to `end_dim` are one.
 
@@ -231,17 +233,20 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     return make_view(input, movement.permute, (), (axes,))
 
 
+@checked
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     axes = exchanged(require_tensor("transpose", input).ndim, dim0, dim1)
     return make_view(input, movement.permute, (), (axes,), "TransposeBackward0")
 
 
+@checked
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     return transpose(input, axis0, axis1)
 
 
+@checked
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     return transpose(input, dim0, dim1)
@@ -313,6 +318,7 @@ def _conjugate_transpose(self: Any) -> Any:
     raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{hint}")
 
 
+@checked
 def movedim(input: Any, source: int | Shape, destination: int | Shape) -> Any:
     """Return a view with dimensions moved to other positions.
 
@@ -383,7 +389,7 @@ def _expanded(input: Any, wanted: tuple[int, ...]) -> tuple[int, ...]:
 
 def expand_as(input: Any, other: Any) -> Any:
     """Return a view expanded to the shape of `other`."""
-    return expand(input, *other.shape)
+    return expand(input, *require_tensor("expand_as", other, "other", 2).shape)
 
 
 def broadcast_to(input: Any, size: Shape) -> Any:
