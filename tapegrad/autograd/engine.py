@@ -148,6 +148,9 @@ def grad(
         )
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    for place, root in enumerate(roots):
+        if isinstance(root, Tensor) and not root.requires_grad:
+            raise _without_history(place)
     for tensor in wanted:
         if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -245,7 +248,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
         if not isinstance(root, Tensor):
             raise TypeError(f"element {place} of tensors is a {type(root).__name__}, not a tensor")
         if not root.requires_grad or (root.is_leaf and root._takes_no_gradient):
-            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+            raise _without_history(place)
         if cotangent is None:
             if root._node.type.numel != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -255,6 +258,10 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
         else:
             cotangents.append(_checked(root, cotangent, place))
     return cotangents
+
+
+def _without_history(place: int) -> RuntimeError:
+    return RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
 
 
 def _checked(root: Tensor, cotangent: Tensor, place: int) -> Tensor:

@@ -400,6 +400,11 @@ def broadcast_to(input: Any, size: Shape) -> Any:
     return expand(input, *size)
 
 
+def _broadcast_to(self: Any, *sizes: Any, size: Any = None) -> Any:
+    """Return a view broadcast to this shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
+    return expand(self, *sizes_from("broadcast_to", sizes, size))
+
+
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Return the tensors, broadcast to the shape that they have in common."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
@@ -489,6 +494,7 @@ METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name not
 METHODS.update(
     expand=expand,
     expand_as=expand_as,
+    broadcast_to=_broadcast_to,
     reshape_as=reshape_as,
     view=view,
     view_as=view_as,
