@@ -188,6 +188,9 @@ def grad(
         )
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    for place, root in enumerate(roots):
+        if isinstance(root, Tensor) and not root.requires_grad:
+            raise _without_history(place)
     for tensor in wanted:
         if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -275,6 +278,9 @@ def _target(tensor: Any) -> Any:
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
     """Return a cotangent for each root: the given one, checked, or None (one) for a real scalar."""
+    for cotangent in given:
+        if cotangent is not None and not isinstance(cotangent, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     cotangents: list[Any] = []
@@ -282,7 +288,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
         if not isinstance(root, Tensor):
             raise TypeError(f"element {place} of tensors is a {type(root).__name__}, not a tensor")
         if not root.requires_grad or (root.is_leaf and root._takes_no_gradient):
-            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+            raise _without_history(place)
         if cotangent is None:
             if root._node.type.numel != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -294,9 +300,11 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
     return cotangents
 
 
-def _checked(root: Tensor, cotangent: Any, place: int) -> Tensor:
-    if not isinstance(cotangent, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
+def _without_history(place: int) -> RuntimeError:
+    return RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+
+
+def _checked(root: Tensor, cotangent: Tensor, place: int) -> Tensor:
     if cotangent.shape != root.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{place}] has a shape of {cotangent.shape} and output[{place}] has a shape of {root.shape}."

@@ -14,6 +14,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..tape.record import here, read, record
 from ..tape.types import contiguous_strides, make_type
 from ..tensor import Tensor
+from .arguments import checked
 from .declare import accepts_names, require_tensor
 from .in_place import laid_out
 from .reductions import show
@@ -87,6 +88,7 @@ def flipud(input: Any) -> Any:
     return flip(input, 0)
 
 
+@checked
 def rot90(input: Any, k: int = 1, dims: Shape = (0, 1)) -> Any:
     """Return a copy rotated `k` times by 90 degrees, from the first of two dimensions towards the second."""
     ndim = require_tensor("rot90", input).ndim

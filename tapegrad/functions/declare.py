@@ -15,6 +15,7 @@ from ..tape.record import record
 from ..tape.segment import state
 from ..tape.trace import NUMBERS
 from ..tensor import Tensor
+from .arguments import Check
 from .out_rules import check_dtype as check_out_dtype
 from .out_rules import check_memory
 
@@ -160,11 +161,13 @@ def wrong_type(name: str, argument: str, position: int, expected: str, value: An
 
 def accepts_names(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let the arguments be given by NumPy's names too, as in PyTorch: ``axis`` for ``dim``, ``keepdims`` for ``keepdim``."""
+    check = Check(function)
 
     @functools.wraps(function)
     def renamed(*arguments: Any, **options: Any) -> Result:
         if options:
             options = _translated(options)
+        check(arguments, options)
         return function(*arguments, **options)
 
     return renamed
@@ -179,12 +182,13 @@ def _translated(options: dict[str, Any]) -> dict[str, Any]:
 
 def accepts_out(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let the function write its result into a tensor ``out=`` (a tuple of them for several), and accept NumPy's names."""
-    name = function.__name__
+    check, name = Check(function), function.__name__
 
     @functools.wraps(function)
     def writing(*arguments: Any, out: Any = None, **options: Any) -> Result:
         if options:
             options = _translated(options)
+        check(arguments, options)
         if out is None:
             return function(*arguments, **options)
         _check_out(name, out, *arguments, *options.values())

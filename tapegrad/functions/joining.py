@@ -17,6 +17,7 @@ from ..primitives.type_rules import normalise_axis
 from ..tape.constants import zeros
 from ..tape.record import here, record
 from ..tensor import Tensor
+from .arguments import checked
 from .declare import accepts_out, require_tensor, require_tensors, warn_once
 from .reductions import show
 from .shapes import atleast_1d, atleast_2d, atleast_3d, expand, flatten, reshape
@@ -203,6 +204,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     return stack([flatten(grid) for grid in meshgrid(*parts, indexing="ij")], 1)
 
 
+@checked
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """Return all choices of `r` elements of a vector, one a row.
 

@@ -18,11 +18,13 @@ from ..primitives.reductions import reduce_max, reduce_min, reduce_sum
 from ..primitives.selection import maximum, nan_to_num
 from ..primitives.type_rules import normalise_axes, normalise_axis, reduced_shape
 from ..tape import constants
+from .arguments import checked
 from .declare import require_tensor, type_name, write_out
 
 Dim = int | Sequence[int] | None
 
 
+@checked
 def vector_norm(
     x: Any, ord: Any = 2, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Any:
@@ -57,6 +59,7 @@ def _in_dtype(name: str, x: Any, dtype: dtypes.dtype | None) -> Any:
     return cast(x, dtype=dtype)
 
 
+@checked
 def matrix_norm(
     A: Any,  # noqa: N803 - PyTorch's name
     ord: Any = "fro",
@@ -127,6 +130,7 @@ def svdvals_of(a: Any) -> Any:
     return rows.svd(a, full_matrices=False)[1] if a.requires_grad else rows.svdvals(a)
 
 
+@checked
 def norm(
     A: Any,  # noqa: N803 - PyTorch's name
     ord: Any = None,

@@ -13,6 +13,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..size import Size
 from ..tape.aliases import make_view
 from ..tape.record import record
+from .arguments import checked
 from .declare import accepts_names, require_tensor, warn_once, wrong_type
 from .reductions import product_of
 
@@ -142,6 +143,7 @@ def ravel(input: Any) -> Any:
     return _reshaped(input, type_, (type_.numel,), "ViewBackward0")
 
 
+@checked
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return a tensor whose dimensions from `start_dim` to `end_dim` are one.
 
@@ -236,17 +238,20 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     return make_view(input, movement.permute, (), (axes,))
 
 
+@checked
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     axes = exchanged(require_tensor("transpose", input).ndim, dim0, dim1)
     return make_view(input, movement.permute, (), (axes,), "TransposeBackward0")
 
 
+@checked
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     return transpose(input, axis0, axis1)
 
 
+@checked
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     return transpose(input, dim0, dim1)
@@ -318,6 +323,7 @@ def _conjugate_transpose(self: Any) -> Any:
     raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{hint}")
 
 
+@checked
 def movedim(input: Any, source: int | Shape, destination: int | Shape) -> Any:
     """Return a view with dimensions moved to other positions.
 
@@ -397,6 +403,11 @@ def broadcast_to(input: Any, size: Shape) -> Any:
     if not isinstance(size, (tuple, list)):
         raise wrong_type("broadcast_to", "size", 2, "tuple of ints", size)
     return expand(input, size)
+
+
+def _broadcast_to(self: Any, *sizes: Any, size: Any = None) -> Any:
+    """Return a view broadcast to this shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
+    return expand(self, *sizes_from("broadcast_to", sizes, size))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
@@ -488,6 +499,7 @@ METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name not
 METHODS.update(
     expand=expand,
     expand_as=expand_as,
+    broadcast_to=_broadcast_to,
     reshape_as=reshape_as,
     view=view,
     view_as=view_as,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...functions.options import concrete
 from ...primitives.casting import cast
@@ -24,6 +25,7 @@ from .composition import show
 __all__ = ["embedding", "one_hot"]
 
 
+@checked
 def embedding(
     input: Any,
     weight: Any,
@@ -110,6 +112,7 @@ def _limit_norms(weight: Any, index: Any, max_norm: float, norm_type: float) -> 
     in_place(weight, where(too_large, weight * (max_norm / (norms + 1e-7)), weight))
 
 
+@checked
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Return int64 vectors with a one at each index and zeros elsewhere, along a new last dimension.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...functions.in_place import write
 from ...primitives.arithmetic import integer_power, rsqrt
@@ -205,6 +206,7 @@ def instance_norm(
     return show("ViewBackward0", narrow(result, type_.dtype), start)
 
 
+@checked
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalise over the last dimensions, which have this shape, then multiply by a weight and add a bias of this shape.
 
@@ -255,6 +257,7 @@ def _wrong_shape(shape: tuple[int, ...], given: tuple[int, ...], any_before: str
     )
 
 
+@checked
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Divide by the root of the mean square over the last dimensions, which have this shape, and multiply by a weight.
 
@@ -277,6 +280,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     return narrow(result, type_.dtype)
 
 
+@checked
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalise each of `num_groups` groups of channels (dimension 1) of each sample; weight and bias are by channel."""
     type_ = require_tensor("group_norm", input)._node.type
@@ -308,6 +312,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 # Others
 
 
+@checked
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """Divide each element by ``(k + alpha * mean of the squares of `size` neighbouring channels) ** beta``."""
     from .padding import pad
@@ -327,6 +332,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     return input / (means * alpha + k) ** beta
 
 
+@checked
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """Divide by the norm of order `p` along `dim`, but at least by `eps`.
 
