@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import special_losses
+from . import special_indexing, special_losses
 from .memory import Written
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
+    **special_indexing.KERNELS,
     **special_losses.KERNELS,
 }
 
