@@ -20,7 +20,8 @@ from . import kernels, native
 from .executor import EXECUTE
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
-from .memory import SIZES, Memory, Number
+from .memory import SIZES, Memory, Number, Written
+from .tiering import Refused
 
 _ALIGNMENT = 64
 
@@ -92,7 +93,8 @@ class _Assembly:
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
         self.arena_size = 0
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray, "LayoutChanged": LayoutChanged}
+        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
+        self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
         self.entered: set[int] = set()
         self.numbers: dict[int, int] = {}
@@ -196,7 +198,7 @@ class _Assembly:
         if given:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
-        self.lines.append(f"if execute(run{number}, 0, 0): raise LayoutChanged")
+        self.lines.append(f"if (status := execute(run{number}, 0, 0)): raise LayoutChanged if status > 0 else Refused")
 
     def _row(self, place: int, given: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
@@ -241,7 +243,16 @@ class _Assembly:
     # Instructions
 
     def _instructions_of(self, stage: Loop | Special) -> None:
-        written = stage.written if isinstance(stage, Special) else Writer(stage).write()
+        for step in stage.steps.values():
+            if step.is_stored and not step.is_shown:
+                numel = max(step.type.numel, 1)
+                offset = self._reserve(SIZES[step.kind] * numel)
+                cell = self._cell(step.slot)
+                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
+        for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
+            self._instruction(written)
+
+    def _instruction(self, written: Written) -> None:
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
@@ -254,12 +265,6 @@ class _Assembly:
                 words.append(Memory("arena", self._reserve(memory.value * chunks)))
             else:
                 words.append(memory)
-        for step in stage.steps.values():
-            if step.is_stored and not step.is_shown:
-                numel = max(step.type.numel, 1)
-                offset = self._reserve(SIZES[step.kind] * numel)
-                cell = self._cell(step.slot)
-                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
         self.instructions.append((written.source, words, written.count, written.step))
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")

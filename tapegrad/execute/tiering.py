@@ -31,6 +31,10 @@ def _threshold() -> float:
 threshold = _threshold()
 
 
+class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caught
+    """A kernel met data that it does not take; the interpreter raises the error."""
+
+
 class Compiled:
     """The compiled form of a plan, and what it has cost until it had one."""
 
@@ -58,6 +62,8 @@ def run_compiled(
         try:
             program(environment)
             return
+        except Refused:
+            pass
         except Exception:  # an array laid out otherwise, or an error that interpreting will give to whoever reads the result
             compiled.program = None
     compiled.spent += compiled.cost

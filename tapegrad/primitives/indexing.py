@@ -49,13 +49,13 @@ def _indexed_axes(pattern: Pattern) -> list[int]:
     return [axis for axis, kind in enumerate(pattern) if kind == "i"]
 
 
-def _block_start(pattern: Pattern) -> int:
+def block_start(pattern: Pattern) -> int:
     """Return where in the result the index's dimensions are: in place of adjacent axes, else in front."""
     axes = _indexed_axes(pattern)
     return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
 
 
-def _index_shape(indices: Sequence[Type]) -> Shape:
+def index_shape(indices: Sequence[Type]) -> Shape:
     """Return the broadcast shape of the index tensors."""
     for index in indices:
         if index.dtype not in (dtypes.int64, dtypes.int32):
@@ -70,11 +70,11 @@ def _index_shape(indices: Sequence[Type]) -> Shape:
 
 def result_shape(shape: Shape, indices: Sequence[Type], pattern: Pattern) -> Shape:
     """Return the shape of what these index tensors read of a tensor of this shape."""
-    lengths = _index_shape(indices)
+    lengths = index_shape(indices)
     if 0 not in lengths and any([length == 0 for length, kind in zip(shape, pattern, strict=True) if kind == "i"]):
         raise IndexError("index is out of bounds for dimension with size 0")
     kept = _kept(shape, pattern)
-    start = _block_start(pattern)
+    start = block_start(pattern)
     return (*kept[:start], *lengths, *kept[start:])
 
 
@@ -103,7 +103,7 @@ def _kept(lengths: Sequence[int], pattern: Pattern) -> list[int]:
 
 def _array_shape(a: Any, indices: Sequence[Any], pattern: Pattern) -> Shape:
     kept = _kept(a.shape, pattern)
-    start = _block_start(pattern)
+    start = block_start(pattern)
     return (*kept[:start], *np.broadcast_shapes(*[np.shape(index) for index in indices]), *kept[start:])
 
 
@@ -123,7 +123,7 @@ def _index_type(a: Type, *indices: Type, pattern: Pattern) -> Any:
 
 def _result_strides(shape: Shape, a: Type, indices: Sequence[Type], pattern: Pattern) -> Shape:
     """Return the strides of the elements read: the axes that stay are in the order in memory that they have."""
-    count, start = len(_index_shape(indices)), _block_start(pattern)
+    count, start = len(index_shape(indices)), block_start(pattern)
     kept = _kept(a.strides, pattern)
     operands: list[Shape] = [(*kept[:start], *[0] * count, *kept[start:])]
     for index in indices:
@@ -160,11 +160,11 @@ def _moved(value: Any, start: int, count: int, target: int) -> Any:
 
 def index_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], pattern: Pattern) -> Any:
     a, *indices = operands
-    start = _block_start(pattern)
+    start = block_start(pattern)
     if not any(batched[1:]):
         depth = max(index.ndim for index in indices)
         result = primitive(a, *indices, pattern=(":", *pattern))
-        in_front = _block_start((":", *pattern)) == 0
+        in_front = block_start((":", *pattern)) == 0
         return _moved(result, 0, depth, start + 1) if in_front else result
     size = batching.batch_size(operands, batched)
     aligned = _aligned_indices(indices, batched[1:], size)
@@ -224,7 +224,7 @@ def _index_put(a: Any, value: Any, *indices: Any, pattern: Pattern, accumulate: 
     sizes = values.shape[: len(axes)]
     positions = np.ravel_multi_index([np.where(i < 0, i + n, i) for i, n in zip(indices, sizes, strict=True)], sizes)
     kept = values.shape[len(axes) :]
-    depth, start = positions.ndim, _block_start(pattern)
+    depth, start = positions.ndim, block_start(pattern)
     value = np.broadcast_to(value, shape)
     value = np.moveaxis(value, range(start, start + depth), range(depth))
     row = math.prod(kept)
@@ -274,7 +274,7 @@ def _index_put_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[
     if not batched[0]:
         a = batching.expanded(a, (size, *a.shape))
     aligned = _aligned_indices(indices, batched[2:], size)
-    depth, start = aligned[0].ndim - 1, _block_start(pattern)
+    depth, start = aligned[0].ndim - 1, block_start(pattern)
     full = type_rules.broadcast_shapes("index_put", *[tuple(index.shape[1:]) for index in aligned])
     if batching.is_tensor(value):
         own = tuple(value.shape[1:] if batched[1] else value.shape)
