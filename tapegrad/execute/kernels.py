@@ -42,19 +42,22 @@ class Kernel:
         return f"# kernel {self.name}: {', '.join(self.records)}\n{self.source}"
 
 
-def loaded_kernels() -> list[Kernel]:
-    """Return the kernels that this process has loaded, in order: what was fused, and its source.
+def kernels() -> list[Kernel]:
+    """Return the kernels that this process has loaded, in order: which records each one does the work of, and its source.
+
+    Printed, a list of them shows one line a kernel, such as `<kernel 4b6cd1a09a7e: multiply, add, tanh, reduce_sum>`; a kernel
+    by itself is printed with its source.
 
     >>> import tapegrad
-    >>> for kernel in tapegrad.kernels():
-    ...     print(repr(kernel))  # such as <kernel 4b6cd1a09a7e: multiply, add, tanh, reduce_sum>
+    >>> fused = [kernel for kernel in tapegrad.kernels() if len(kernel.records) > 1]
     """
     return [Kernel(hashlib.sha256(source.encode()).hexdigest()[:12], _records.get(source, ()), source) for source in list(_addresses)]
 
 
 def note_records(source: str, records: Iterable[str]) -> None:
     """Remember which primitives a kernel does the work of, for those who ask."""
-    _records.setdefault(source, tuple(records))
+    if len(_records) < 2 * LIMIT:
+        _records.setdefault(source, tuple(records))
 
 
 def request(sources: Iterable[str]) -> None:

@@ -272,8 +272,10 @@ class _Assembly:
                 cell = self._cell(step.slot)
                 self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
         self.instructions.append((written.source, words, written.count, written.step))
+        kernels.note_records(written.source, _records_of(stage))
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
+            kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
 
@@ -315,6 +317,7 @@ class _Assembly:
         for number, (run, rows, count, first, last) in enumerate(self.runs):
             memory[run : run + 5] = at(rows), count, at(self.table), first, last
             names[f"run{number}"] = at(run)
+        kernels.note_records(EXECUTE, ["the executor"])
         names["words"] = memory
         names["execute"] = native.function_at(kernels.address_of(EXECUTE))
         exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
@@ -328,6 +331,12 @@ class _Assembly:
         slot = memory.value
         place = self.numbers[slot] if slot in self.numbers else self._cell(slot)
         return lambda at: at(place)
+
+
+def _records_of(stage: Loop | Special) -> list[str]:
+    """Return the names of the primitives that a kernel does the work of."""
+    nodes = [stage.node] if isinstance(stage, Special) else [step.node for step in stage.steps.values()]
+    return [node.primitive.name for node in nodes]
 
 
 def _in_order(fusion: Fusion) -> list[Any]:
