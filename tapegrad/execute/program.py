@@ -261,9 +261,9 @@ class _Assembly:
                 cell = self._cell(step.slot)
                 self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
         for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
-            self._instruction(written)
+            self._instruction(written, _records_of(stage))
 
-    def _instruction(self, written: Written) -> None:
+    def _instruction(self, written: Written, records: list[str]) -> None:
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
@@ -277,7 +277,7 @@ class _Assembly:
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
-        kernels.note_records(written.source, _records_of(stage))
+        kernels.note_records(written.source, records)
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
@@ -341,7 +341,7 @@ class _Assembly:
 def _records_of(stage: Loop | Special) -> list[str]:
     """Return the names of the primitives that a kernel does the work of."""
     nodes = [stage.node] if isinstance(stage, Special) else [step.node for step in stage.steps.values()]
-    return [node.primitive.name for node in nodes]
+    return list(dict.fromkeys([node.primitive.name for node in nodes if node is not None]))
 
 
 def _in_order(fusion: Fusion) -> list[Any]:
