@@ -208,6 +208,8 @@ class Tensor:
         >>> tapegrad.tensor([1.0]).requires_grad_().requires_grad
         True
         """
+        if not isinstance(requires_grad, builtins.bool):
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         self._set_requires_grad(requires_grad, "only Tensors of floating point dtype can require gradients")
         return self
 
