@@ -11,8 +11,10 @@ from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inferenc
 if TYPE_CHECKING:
     from . import graph
     from .engine import backward, grad
+    from .variable import Variable
 
 __all__ = [
+    "Variable",
     "backward",
     "enable_grad",
     "grad",
@@ -27,9 +29,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the reverse sweep when it is first used."""
+    """Load the reverse sweep, and what few programs use, when it is first asked for."""
     if name in ("backward", "grad"):
         return getattr(import_module(f"{__name__}.engine"), name)
+    if name == "Variable":
+        return import_module(f"{__name__}.variable").Variable
     if name == "graph":
         return import_module(f"{__name__}.graph")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
