@@ -11,8 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .memory import Written
+from .products import lower_product
 
-KERNELS: dict[str, Callable[[Any, list[Any]], Written | None]] = {}
+KERNELS: dict[str, Callable[[Any, list[Any]], Written | None]] = {
+    "matmul": lower_product,
+    "matmul_nt": lower_product,
+    "matmul_tn": lower_product,
+}
 
 
 def special_kernel(node: Any, operands: list[Any]) -> Written | None:
