@@ -99,7 +99,7 @@ def test_either_library_multiplies(find: Any, dtype: str, monkeypatch: pytest.Mo
 
 def test_without_a_library_python_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas, "gemm", lambda kind: None)
-    a = np.random.default_rng(0).normal(size=(9, 11))
+    a = np.random.default_rng(0).normal(size=(40, 11))
     assert calls(run_row(TABLE["matmul"], [a, a.T.copy()], {})) == ["matmul"]
     assert calls(run_row(TABLE["matmul"], [a[:2], a.T[:, :2].copy()], {})) == []  # a loop
 
