@@ -3,7 +3,8 @@
 An instruction is a row of four words: the kernel's address, that of its arguments, how many rows (or elements) there are,
 and how many a call gets. Before them come the arrays of a run: for each one that Python gives, the executor looks whether it
 is laid out as the program was made for, and notes where its elements are (NumPy's C API fixes where an array object keeps
-its data, dimensions, strides and flags).
+its data, dimensions, strides and flags). It returns 0; the number of an array that is laid out otherwise; or -1 if a kernel
+met data that it does not take.
 """
 
 # A run is five words: the address and number of its rows of arrays, the address of the instructions, the first and the last.
@@ -37,7 +38,8 @@ def kernel(run, unused, also_unused):
         step = word(row + 24)
         lo = 0
         while lo < count:
-            call(function, args, lo, least(lo + step, count))
+            if call(function, args, lo, least(lo + step, count)) != 0:
+                return -1
             lo += step
     return 0
 '''
