@@ -17,10 +17,11 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
 from . import kernels, native
-from .executor import EXECUTE
+from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
 from .memory import SIZES, Memory, Number
+from .threads import is_large, pool
 
 _ALIGNMENT = 64
 
@@ -207,7 +208,8 @@ class _Assembly:
         if given:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
-        self.lines.append(f"if execute(run{number}, 0, 0): raise LayoutChanged")
+        large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
+        self.lines.append(f"if execute(run{number}, {'pool()' if large else 0}, 0): raise LayoutChanged")
 
     def _row(self, place: int, given: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
@@ -296,6 +298,9 @@ class _Assembly:
             for number, memory in enumerate(given):
                 self.words.put(place + number, self._word(memory))
         self.kernels = [source for source, *_ in self.instructions]
+        if any([is_large(count, step) for _, _, count, step in self.instructions]):
+            self.kernels.append(HELP)
+            self.names["pool"] = pool.ready
         self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
 
     def link(self) -> tuple[Callable[[list[Any]], None], Any]:
@@ -318,6 +323,7 @@ class _Assembly:
             memory[run : run + 5] = at(rows), count, at(self.table), first, last
             names[f"run{number}"] = at(run)
         kernels.note_records(EXECUTE, ["the executor"])
+        kernels.note_records(HELP, ["the executor's helpers"])
         names["words"] = memory
         names["execute"] = native.function_at(kernels.address_of(EXECUTE))
         exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
