@@ -34,9 +34,10 @@ def compile_kernel(source: str) -> tuple[str, bytes]:
     names: dict[str, Any] = {}
     exec(compile(source, "<kernel>", "exec"), names)  # noqa: S102 - kernel sources are written by tapegrad
     compiled = cfunc(_SIGNATURE, nopython=True, error_model="numpy", fastmath={"contract"})(names["kernel"])
-    if "numba_gil_ensure" in compiled._library.get_asm_str():
+    code = compiled._library._get_compiled_object()
+    if b"numba_gil_ensure" in code:
         raise ValueError("this kernel can raise, for which it needs Python: write its loops with steps as `while`")
-    return compiled._wrapper_name, compiled._library._get_compiled_object()
+    return compiled._wrapper_name, code
 
 
 # What kernel sources are written with
