@@ -47,13 +47,15 @@ class Compiled:
         self.attempts = 0
 
 
-def run_compiled(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
-    """Run a plan by its program, if it has one or is to get one now; else interpret it."""
+def run_compiled(
+    plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any], at_once: bool = False
+) -> None:
+    """Run a plan by its program, if it has one or is to get one now (`at_once`: whatever it has cost); else interpret it."""
     compiled = plan.compiled
     if compiled is None:
         compiled = plan.compiled = Compiled(plan)
     program = compiled.program
-    if program is None and compiled.attempts < _MOST_LAYOUTS and compiled.spent >= threshold:
+    if program is None and compiled.attempts < _MOST_LAYOUTS and (at_once or compiled.spent >= threshold):
         compiled.attempts += 1
         program = compiled.program = compile_plan(plan, environment)
     if program is not None:
