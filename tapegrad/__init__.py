@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from . import primitives as primitives
     from . import random as random
     from . import teach as teach
+    from .execute.kernels import kernels as kernels
     from .functions.arithmetic import *
     from .functions.arranging import *
     from .functions.choosing import *
@@ -112,6 +113,7 @@ del tensor  # the submodule; the name is the function's  # noqa: F821
 _SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "special", "teach")
 _NAMES_OF = {
     "compilation": "compile",
+    "execute.kernels": "kernels",
     "nn.functional": """
         adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
         conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm

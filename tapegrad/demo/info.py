@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from .. import __version__
+from ..execute import disk_cache, kernels
 from ..tape import trace, types
 from ..tape.modes import get_mode
+from .cache import describe
 
-_PACKAGES = ("numpy", "scipy", "numba")
+_PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
 
 
 def report() -> str:
@@ -28,6 +30,8 @@ def report() -> str:
     ]
     facts += [(name, f"{size:,} of at most {limit:,}") for name, size, limit in _caches()]
     facts.append(("plans", f"{sum(1 for _ in _plans()):,}"))
+    facts.append(("kernels", f"{len(kernels.kernels()):,} of at most {kernels.LIMIT:,}"))
+    facts.append(("kernel cache", f"{describe()}, in {disk_cache.folder()}"))
     width = max(len(name) for name, _ in facts)
     return "\n".join(f"{name:{width}}  {fact}" for name, fact in facts)
 

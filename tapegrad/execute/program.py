@@ -42,12 +42,23 @@ class Program:
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self.source = assembly.source
         self.kernels = assembly.kernels
-        self._kept = assembly.memory  # the tables that the machine code reads
-        self._function: Callable[[list[Any]], None] = assembly.function
+        self._link = assembly.link
+        self._kept: Any = None  # the tables that the machine code reads, and the arena
+        self._function: Any = None
         self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
+
+    def request(self) -> None:
+        """Let the kernels be compiled in the background."""
+        kernels.request([*self.kernels, EXECUTE])
+
+    def link(self) -> None:
+        """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
+        if self._function is None:
+            self._function, self._kept = self._link()
 
     def __call__(self, values: list[Any]) -> None:
         with self.lock:  # the tables and the arena are those of one run at a time
+            self.link()
             if self._calls_numpy:
                 with np.errstate(all="ignore"):
                     self._function(values)
@@ -266,8 +277,10 @@ class _Assembly:
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
+        kernels.note_records(written.source, _records_of(stage))
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
+            kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
 
@@ -280,13 +293,18 @@ class _Assembly:
     # The end
 
     def _finish(self) -> None:
-        table = self.words.ask(4 * len(self.instructions))
-        arguments = []
+        self.table = self.words.ask(4 * len(self.instructions))
+        self.arguments = []
         for source, given, count, step in self.instructions:
             place = self.words.ask(len(given))
-            arguments.append((source, place, count, step))
+            self.arguments.append((source, place, count, step))
             for number, memory in enumerate(given):
                 self.words.put(place + number, self._word(memory))
+        self.kernels = [source for source, *_ in self.instructions]
+        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
+
+    def link(self) -> tuple[Callable[[list[Any]], None], Any]:
+        """Return the program as a function, and the memory that has to live as long. Raises NoKernel."""
         memory = np.zeros(self.words.count, np.int64)
         arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
         base = memory.__array_interface__["data"][0]
@@ -297,19 +315,18 @@ class _Assembly:
 
         for place, value in self.words.entries:
             memory[place] = value(at) if callable(value) else value
-        for number, (source, place, count, step) in enumerate(arguments):
-            self.kernels.append(source)
-            row = table + 4 * number
+        for number, (source, place, count, step) in enumerate(self.arguments):
+            row = self.table + 4 * number
             memory[row : row + 4] = kernels.address_of(source), at(place), count, step
+        names = dict(self.names)
         for number, (run, rows, count, first, last) in enumerate(self.runs):
-            memory[run : run + 5] = at(rows), count, at(table), first, last
-            self.names[f"run{number}"] = at(run)
-        self.memory = (memory, arena)
-        self.names["words"] = memory
-        self.names["execute"] = native.function_at(kernels.address_of(EXECUTE))
-        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
-        exec(compile(self.source, "<program>", "exec"), self.names)  # noqa: S102 - the source is written here, of slot numbers only
-        self.function = self.names["program"]
+            memory[run : run + 5] = at(rows), count, at(self.table), first, last
+            names[f"run{number}"] = at(run)
+        kernels.note_records(EXECUTE, ["the executor"])
+        names["words"] = memory
+        names["execute"] = native.function_at(kernels.address_of(EXECUTE))
+        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
+        return names.pop("program"), (memory, arena)
 
     def _word(self, memory: Memory) -> Any:
         if memory.what == "word":
@@ -319,6 +336,12 @@ class _Assembly:
         slot = memory.value
         place = self.numbers[slot] if slot in self.numbers else self._cell(slot)
         return lambda at: at(place)
+
+
+def _records_of(stage: Loop | Special) -> list[str]:
+    """Return the names of the primitives that a kernel does the work of."""
+    nodes = [stage.node] if isinstance(stage, Special) else [step.node for step in stage.steps.values()]
+    return [node.primitive.name for node in nodes]
 
 
 def _in_order(fusion: Fusion) -> list[Any]:

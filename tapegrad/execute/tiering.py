@@ -16,6 +16,7 @@ from .interpreter import Plan, run_plan
 
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
+_HEAD_START = 0.25  # of the threshold: then its kernels begin to be compiled in the background
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 
 
@@ -38,13 +39,31 @@ class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caug
 class Compiled:
     """The compiled form of a plan, and what it has cost until it had one."""
 
-    __slots__ = ("cost", "spent", "program", "attempts")
+    __slots__ = ("cost", "spent", "draft", "program", "attempts")
 
     def __init__(self, plan: Plan) -> None:
         self.cost = sum([_RECORD + _ELEMENT * output.type.numel for node in plan.nodes for output in node.outputs])
         self.spent = 0.0
+        self.draft: Any = None  # a program whose kernels are being compiled
         self.program: Any = None
         self.attempts = 0
+
+    def advance(self, plan: Plan, environment: list[Any]) -> None:
+        """Take the next step to a program, if it is time for it: ask for its kernels, or wait for them."""
+        if self.attempts >= _MOST_LAYOUTS or self.spent < _HEAD_START * threshold:
+            return
+        if self.spent >= threshold:
+            self.attempts += 1
+            draft, self.draft = self.draft, None
+            self.program = compile_plan(plan, environment, draft)
+            if self.program is None:
+                self.attempts = _MOST_LAYOUTS
+        elif self.draft is None:
+            self.draft = draft_plan(plan, environment)
+            if self.draft is None:
+                self.attempts = _MOST_LAYOUTS
+            else:
+                self.draft.request()
 
 
 def run_compiled(
@@ -54,10 +73,11 @@ def run_compiled(
     compiled = plan.compiled
     if compiled is None:
         compiled = plan.compiled = Compiled(plan)
+    if at_once:
+        compiled.spent = max(compiled.spent, threshold)
+    if compiled.program is None:
+        compiled.advance(plan, environment)
     program = compiled.program
-    if program is None and compiled.attempts < _MOST_LAYOUTS and (at_once or compiled.spent >= threshold):
-        compiled.attempts += 1
-        program = compiled.program = compile_plan(plan, environment)
     if program is not None:
         try:
             program(environment)
@@ -70,8 +90,8 @@ def run_compiled(
     run_plan(plan, environment, failure)
 
 
-def compile_plan(plan: Plan, environment: list[Any]) -> Any:
-    """Return the compiled form of a plan, run once to see how its values are laid out; None if that raises."""
+def draft_plan(plan: Plan, environment: list[Any]) -> Any:
+    """Return a plan's program without its kernels, made from one run to see how values are laid out; None if that raises."""
     from .program import Program
 
     seen = list(environment)
@@ -84,3 +104,18 @@ def compile_plan(plan: Plan, environment: list[Any]) -> Any:
     except Exception:  # it is the interpreter that gives the error to whoever reads the result
         return None
     return Program(plan.nodes, plan.live, plan.residuals, seen)
+
+
+def compile_plan(plan: Plan, environment: list[Any], draft: Any = None) -> Any:
+    """Return the compiled form of a plan, as soon as its kernels are there; None, and a warning, if there is one that cannot be had."""
+    program = draft if draft is not None else draft_plan(plan, environment)
+    if program is not None:
+        from .kernels import NoKernel, warn_once
+
+        try:
+            program.request()
+            program.link()
+        except NoKernel as error:
+            warn_once("not compiled", str(error))
+            return None
+    return program

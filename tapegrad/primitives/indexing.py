@@ -55,7 +55,7 @@ def block_start(pattern: Pattern) -> int:
     return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
 
 
-def _index_shape(indices: Sequence[Type]) -> Shape:
+def index_shape(indices: Sequence[Type]) -> Shape:
     """Return the broadcast shape of the index tensors."""
     for index in indices:
         if index.dtype not in (dtypes.int64, dtypes.int32):
@@ -70,7 +70,7 @@ def _index_shape(indices: Sequence[Type]) -> Shape:
 
 def result_shape(shape: Shape, indices: Sequence[Type], pattern: Pattern) -> Shape:
     """Return the shape of what these index tensors read of a tensor of this shape."""
-    lengths = _index_shape(indices)
+    lengths = index_shape(indices)
     if 0 not in lengths and any([length == 0 for length, kind in zip(shape, pattern, strict=True) if kind == "i"]):
         raise IndexError("index is out of bounds for dimension with size 0")
     kept = _kept(shape, pattern)
@@ -123,7 +123,7 @@ def _index_type(a: Type, *indices: Type, pattern: Pattern) -> Any:
 
 def _result_strides(shape: Shape, a: Type, indices: Sequence[Type], pattern: Pattern) -> Shape:
     """Return the strides of the elements read: the axes that stay are in the order in memory that they have."""
-    count, start = len(_index_shape(indices)), block_start(pattern)
+    count, start = len(index_shape(indices)), block_start(pattern)
     kept = _kept(a.strides, pattern)
     operands: list[Shape] = [(*kept[:start], *[0] * count, *kept[start:])]
     for index in indices:
