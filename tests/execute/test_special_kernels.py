@@ -16,14 +16,9 @@ from .compiled import FLOATS, calls, compiling, read, record, tensors
 
 
 @pytest.fixture
-def programs(request: pytest.FixtureRequest) -> Iterator[list[Any]]:
-    with compiling(request) as programs:
+def programs() -> Iterator[list[Any]]:
+    with compiling() as programs:
         yield programs
-
-
-@pytest.fixture
-def kernel_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAPEGRAD_CACHE_DIR", str(request.config.cache.mkdir("kernels")))  # type: ignore[union-attr]
 
 
 def check_samples(name: str, dtype: str, programs: list[Any], except_numbers: bool = False) -> None:
@@ -125,7 +120,7 @@ def check_errors(compute: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan.compiled.program is program and not calls(program)
 
 
-def test_targets_out_of_bounds(monkeypatch: pytest.MonkeyPatch, kernel_folder: None) -> None:
+def test_targets_out_of_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     def compute(place: int) -> Any:
         loss = tapegrad.nn.functional.nll_loss(tapegrad.ones(2, 3), tapegrad.tensor([0, place]), reduction="sum")
         assert loss.item() == -2
@@ -134,7 +129,7 @@ def test_targets_out_of_bounds(monkeypatch: pytest.MonkeyPatch, kernel_folder: N
 
 
 @pytest.mark.parametrize("name", ["select", "index", "gather", "index_add", "index_put", "embedding", "scatter"])
-def test_positions_out_of_range(name: str, monkeypatch: pytest.MonkeyPatch, kernel_folder: None) -> None:
+def test_positions_out_of_range(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def compute(place: int) -> Any:
         x, at = tapegrad.ones(4, 3), tapegrad.tensor([0, place])
         if name == "select":
