@@ -117,7 +117,7 @@ def check_errors(compute: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not compiled
     assert outcome("jit", compute) == expected
     ((plan, program),) = compiled
-    assert plan.compiled.program is program and not calls(program)
+    assert plan.compiled.programs == [program] and not calls(program)
 
 
 def test_targets_out_of_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
