@@ -14,6 +14,7 @@ from .expressions import KINDS, expression_for
 from .lowering import parts_of
 from .memory import Input, Number
 from .special_kernels import special_kernel
+from .windows import window_of
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
 MOST_STEPS = 48
@@ -21,7 +22,7 @@ MOST_OPERANDS = 24
 REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}
 # Of these, a value is that of the operand at this place, in the same memory.
 SAME = {"alias": 0, "detach": 0, "assign": 1, "tie": 0, "keep": 0}
-VIEWS = frozenset(("reshape", "permute", "expand"))
+VIEWS = frozenset(("reshape", "permute", "expand", "unfold"))
 
 
 class Step:
@@ -109,6 +110,15 @@ class Special:
         return [operand for operand in self.given if operand.__class__ is Input]
 
 
+class Window(Special):
+    """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
+
+    def __init__(self, place: int, node: Any, operands: list[Any], written: Any, strides: Shape) -> None:
+        super().__init__(place, node, operands, [written])
+        self.steps = {}
+        self.strides = strides
+
+
 class Call:
     """A record that Python runs."""
 
@@ -165,7 +175,10 @@ class Fusion:
         if view is not None:
             return view.strides
         place = self.places.get(output.slot)
-        if place is not None and self.stages[place].__class__ is not Call:
+        stage = None if place is None else self.stages[place]
+        if stage.__class__ is Window:
+            return stage.strides  # type: ignore[union-attr]
+        if stage is not None and stage.__class__ is not Call:
             return contiguous_strides(output.type.shape)
         return self.layouts.get(output.slot)
 
@@ -207,10 +220,15 @@ class Fusion:
                 operands.append(Input(self.resolve(operand.slot), KINDS[operand.type.dtype], layout))
         if any([output.type.dtype not in KINDS or output.type.is_number for output in node.outputs]):
             return False
-        written = special_kernel(node, operands)
-        if written is None:
-            return False
-        stage = Special(len(self.stages), node, operands, written)
+        stage: Special
+        window = window_of(node, operands)
+        if window is not None:
+            stage = Window(len(self.stages), node, operands, window[1], window[0])
+        else:
+            written = special_kernel(node, operands)
+            if written is None:
+                return False
+            stage = Special(len(self.stages), node, operands, written)
         self.stages.append(stage)
         for output in node.outputs:
             self.places[output.slot] = stage.place
@@ -334,16 +352,31 @@ class Fusion:
                     self._show(operand.slot)
             else:
                 for given in stage.inputs():
-                    place = self.places.get(given.slot)
-                    if place is not None and self.stages[place].__class__ is not Call:
-                        self.stages[place].steps[given.slot].is_stored = True
+                    step = self._step_of(given.slot)
+                    if step is not None:
+                        step.is_stored = True
 
     def _show(self, slot: int) -> None:
         base = self.resolve(slot)
-        place = self.places.get(base)
-        if place is not None and self.stages[place].__class__ is not Call:
-            step = self.stages[place].steps[base]
+        window = self.window_of(base)
+        if window is not None:  # Python makes the view itself
+            for operand in window.node.operands:
+                self._show(operand.slot)
+        step = self._step_of(base)
+        if step is not None:
             step.is_stored = step.is_shown = True
+
+    def _step_of(self, slot: int) -> Any:
+        """Return the step or result that a slot's memory belongs to, or None if it comes from elsewhere."""
+        place = self.places.get(slot)
+        stage = None if place is None else self.stages[place]
+        return None if stage is None or stage.__class__ is Call else stage.steps.get(slot)  # type: ignore[union-attr]
+
+    def window_of(self, slot: int) -> Window | None:
+        """Return the window that a slot is, or None."""
+        place = self.places.get(slot)
+        stage = None if place is None else self.stages[place]
+        return stage if isinstance(stage, Window) else None
 
 
 def _reached(level: str, wanted: str, loop: Loop) -> Shape | None:

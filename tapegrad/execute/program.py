@@ -127,7 +127,7 @@ class _Assembly:
         """Return the variable (or place) that holds a value in Python; a view is made here."""
         if slot in self.variables:
             return f"v{slot}"
-        view = self.fusion.views.get(slot)
+        view = self.fusion.views.get(slot) or self.fusion.window_of(slot)
         if view is None:
             if slot in self.fusion.places:
                 raise AssertionError(f"slot {slot} is not shown to Python")
@@ -137,7 +137,7 @@ class _Assembly:
             code = self._variable(node.operands[SAME[node.primitive.name]].slot)
         else:
             self.names[f"f{slot}"] = node.run
-            code = f"f{slot}({self._variable(node.operands[0].slot)})"
+            code = f"f{slot}({', '.join([self._variable(operand.slot) for operand in node.operands])})"
         self.lines.append(f"v{slot} = {code}")
         self.variables.add(slot)
         return f"v{slot}"
@@ -261,9 +261,9 @@ class _Assembly:
                 cell = self._cell(step.slot)
                 self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
         for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
-            self._instruction(written)
+            self._instruction(written, _records_of(stage))
 
-    def _instruction(self, written: Written) -> None:
+    def _instruction(self, written: Written, records: list[str]) -> None:
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
@@ -277,7 +277,7 @@ class _Assembly:
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
-        kernels.note_records(written.source, _records_of(stage))
+        kernels.note_records(written.source, records)
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
@@ -341,7 +341,7 @@ class _Assembly:
 def _records_of(stage: Loop | Special) -> list[str]:
     """Return the names of the primitives that a kernel does the work of."""
     nodes = [stage.node] if isinstance(stage, Special) else [step.node for step in stage.steps.values()]
-    return [node.primitive.name for node in nodes]
+    return list(dict.fromkeys([node.primitive.name for node in nodes if node is not None]))
 
 
 def _in_order(fusion: Fusion) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
@@ -45,7 +45,7 @@ class Source:
         """Give a name to memory for so many elements; a kernel with scratch memory is one call."""
         self.head.append(f"{name} = pointer_{kind}({self.word('scratch', SIZES[kind] * count)})")
 
-    def places(self, lengths: Sequence[int], strides: dict[str, Sequence[int]]) -> str:
+    def places(self, lengths: Sequence[int], strides: Mapping[str, Sequence[int]]) -> str:
         """Return the lines that set each name to where row `r`, counted over these dimensions, begins."""
         lines = []
         if len(lengths) > 1:

@@ -89,6 +89,59 @@ def test_indexing_is_fused(programs: list[Any]) -> None:
     assert not [name for program in programs for name in calls(program)]
 
 
+# Views that begin elsewhere
+
+WINDOWS = ("slice_axis", "select", "flip", "diagonal", "unfold")
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows(name: str, programs: list[Any]) -> None:
+    """Kernels read the memory of what they are views of; Python, when it sees them, has views too."""
+    for sample in TABLE[name].samples():  # type: ignore[misc]
+        operands = tensors(sample.operands, "float32")
+        operand = operands[0]
+        view = record(name, *operands, **sample.parameters)
+        made = record(name, operand * 2, *operands[1:], **sample.parameters)
+        results = [view * 1.5, made + view, view, made]
+        read(*results)
+        if view.numel():
+            assert not calls(programs[-1]), sample
+        view = record(name, operand, *operands[1:], **sample.parameters)
+        doubled = view * 2  # the view is not seen
+        del view
+        read(doubled)
+
+
+def test_a_window_that_is_seen_shares_memory(programs: list[Any]) -> None:
+    x = tapegrad.arange(12.0).reshape(3, 4)
+    y = x[1]
+    z = y * 2
+    read(z, y)
+    y.numpy()[0] = 50.0
+    assert x[1, 0].item() == 50.0
+
+
+def test_stencils(programs: list[Any]) -> None:
+    """Differences of neighbours, and their derivatives: slices of what is computed, and of slices."""
+    x = tapegrad.randn(9, 10, dtype=tapegrad.float64, requires_grad=True)
+    y = (x * x).exp()
+    d = y[2:] - 2 * y[1:-1] + y[:-2]
+    e = d[:, 1:] * d[:, :-1].flip(0)
+    (e.diagonal(offset=1).sum() + e[3].sum() + e[:, -1].mean()).backward()
+    read(e.detach(), x.grad)
+    assert not [name for program in programs for name in calls(program) if name != "pad_diagonal"]
+
+
+def test_windows_at_a_place_that_is_computed(programs: list[Any]) -> None:
+    x = tapegrad.randn(5, 6)
+    for place in (0, 3, -1):
+        at = tapegrad.tensor(place) + 0
+        row = record("select", x * 2, at, axis=1)
+        rows = record("slice_axis", x * 2, at.abs() * 0 + 1, axis=0, length=2, step=2)
+        read(row * 2, rows * 2)
+        assert not calls(programs[-1])
+
+
 # Errors
 
 
@@ -112,8 +165,8 @@ def check_errors(compute: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     compile_plan = tiering.compile_plan
 
-    def compile_and_note(plan: Any, environment: list[Any]) -> Any:
-        program = compile_plan(plan, environment)
+    def compile_and_note(plan: Any, *arguments: Any) -> Any:
+        program = compile_plan(plan, *arguments)
         compiled.append((plan, program))
         return program
 
@@ -136,7 +189,7 @@ def test_targets_out_of_bounds(monkeypatch: pytest.MonkeyPatch, kernel_folder: N
 @pytest.mark.parametrize("name", ["select", "index", "gather", "index_add", "index_put", "embedding", "scatter"])
 def test_positions_out_of_range(name: str, monkeypatch: pytest.MonkeyPatch, kernel_folder: None) -> None:
     def compute(place: int) -> Any:
-        x, at = tapegrad.ones(4, 3), tapegrad.tensor([0, place])
+        x, at = tapegrad.ones(4, 3), tapegrad.tensor([0, place]) + 0  # not known when they are recorded
         if name == "select":
             result = x.index_select(1, at)
         elif name == "index":
@@ -152,5 +205,13 @@ def test_positions_out_of_range(name: str, monkeypatch: pytest.MonkeyPatch, kern
         else:
             result = x.scatter(0, at.reshape(1, 2), 2.0)
         result.numpy()
+
+    check_errors(compute, monkeypatch)
+
+
+def test_selecting_out_of_range(monkeypatch: pytest.MonkeyPatch, kernel_folder: None) -> None:
+    def compute(place: int) -> Any:
+        at = tapegrad.tensor(place) + 0
+        (record("select", tapegrad.ones(4, 3), at, axis=1) * 2).numpy()
 
     check_errors(compute, monkeypatch)
