@@ -177,7 +177,7 @@ class Fusion:
         place = self.places.get(output.slot)
         stage = None if place is None else self.stages[place]
         if stage.__class__ is Window:
-            return stage.strides  # type: ignore[union-attr]
+            return stage.strides
         if stage is not None and stage.__class__ is not Call:
             return contiguous_strides(output.type.shape)
         return self.layouts.get(output.slot)
@@ -238,7 +238,7 @@ class Fusion:
         """Take a record as several, where there is a way to."""
         if any([value.type.dtype not in KINDS for value in (*node.operands, *node.outputs)]):
             return False
-        if any([self._layout(operand) is None for operand in node.operands]):
+        if any([self._layout(operand) is None and not operand.type.is_number for operand in node.operands]):
             return False
         parts = parts_of(node, self.next_slot)
         if parts is None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import special_indexing, special_losses
+from . import special_indexing, special_losses, special_movement, special_scans
 from .memory import Written
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
+    **special_movement.KERNELS,
+    **special_scans.KERNELS,
 }
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tape.types import Shape, make_type
-from .memory import SIZES, Input, Number, Written
-from .special_source import Source
+from .memory import SIZES, Input, Written
+from .special_source import Source, position
 
 _Found = tuple[Shape, Written]
 
@@ -42,26 +42,12 @@ def _written(code: Source, node: Any, a: Input, body: str) -> Written:
 def _along(node: Any, a: Input, start: Any, last: int) -> Written | None:
     """Return the kernel of a window that begins at a position along an axis and goes on to `last` positions after it."""
     code = Source()
-    if start.__class__ is Number:
-        if start.is_float:
-            return None
-        code.number("start", start)
-    else:
-        if start.kind not in ("i4", "i8"):
-            return None
-        code.elements("starts", start.slot, start.kind)
-        code.head.append("start = i8(starts[0])")
     axis = node.parameters["axis"]
-    code.integer("size", node.operands[0].type.shape[axis])
+    found = position(code, "start", start, node.operands[0].type.shape[axis], last)
+    if found is None:
+        return None
     code.integer("stride", a.strides[axis])
-    code.integer("last", last)
-    body = """\
-if start < 0:
-    start += size
-if start < 0 or start + last >= size:
-    return 1
-place = start * stride"""
-    return _written(code, node, a, body)
+    return _written(code, node, a, f"{found}\nplace = start * stride")
 
 
 def _slice_axis(node: Any, a: Input, start: Any) -> _Found | None:

@@ -89,6 +89,54 @@ def test_indexing_is_fused(programs: list[Any]) -> None:
     assert not [name for program in programs for name in calls(program)]
 
 
+# Elements elsewhere, and along an axis
+
+MOVEMENT = ("pad_slice", "pad", "pad_diagonal", "fold", "concatenate", "roll", "tril", "triu")
+SCANS = ("cumsum", "cumprod", "argmax", "argmin", "max_with_index", "min_with_index")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+@pytest.mark.parametrize("name", MOVEMENT)
+def test_movement(name: str, dtype: str, programs: list[Any]) -> None:
+    check_samples(name, dtype, programs, except_numbers=(name, dtype) == ("pad", "int64") or dtype == "bool")
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "bool"])
+@pytest.mark.parametrize("name", SCANS)
+def test_scans(name: str, dtype: str, programs: list[Any]) -> None:
+    check_samples(name, dtype, programs)
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans_at_edges(name: str, programs: list[Any]) -> None:
+    nan, inf = float("nan"), float("inf")
+    rows = [[1.0, nan, 2.0, nan], [-inf, inf, -inf, inf], [-0.0, 0.0, -0.0, 0.0], [3.0, 3.0, 1.0, 1.0]]
+    for operand in (tapegrad.tensor(rows), tapegrad.tensor(rows).T, tapegrad.tensor(rows)[:, ::2]):
+        for axis in (0, 1):
+            parameters = {"axis": axis, "keepdims": False} if "keepdims" in TABLE[name].parameters else {"axis": axis}
+            results = record(name, operand, **parameters)
+            read(*results if isinstance(results, tuple) else (results,))
+            assert not calls(programs[-1])
+
+
+def test_concatenation_promotes(programs: list[Any]) -> None:
+    x = tapegrad.randn(2, 3, requires_grad=True)
+    y = tapegrad.cat([x * 2, tapegrad.arange(3).reshape(1, 3), tapegrad.tensor([[True, False, True]])])
+    (y * tapegrad.cat([y[1:], y[:1]])).sum().backward()
+    read(y.detach(), x.grad)
+    assert not [name for program in programs for name in calls(program)]
+
+
+@pytest.mark.parametrize("value", [-3, 2.5, float("-inf"), float("nan"), True])
+def test_masked_fill(value: Any, programs: list[Any]) -> None:
+    x = tapegrad.randn(4, 5, requires_grad=True)
+    mask = tapegrad.tensor(np.tri(4, 5) > 0)
+    y = tapegrad.softmax((x * 2).masked_fill(mask, value).masked_fill(x > 100, 0), -1)
+    y.square().sum().backward()
+    read(x.grad, tapegrad.arange(5).masked_fill(mask[1], 7))
+    assert not [name for program in programs for name in calls(program)]
+
+
 # Views that begin elsewhere
 
 WINDOWS = ("slice_axis", "select", "flip", "diagonal", "unfold")
@@ -213,5 +261,13 @@ def test_selecting_out_of_range(monkeypatch: pytest.MonkeyPatch, kernel_folder: 
     def compute(place: int) -> Any:
         at = tapegrad.tensor(place) + 0
         (record("select", tapegrad.ones(4, 3), at, axis=1) * 2).numpy()
+
+    check_errors(compute, monkeypatch)
+
+
+def test_numbers_too_large(monkeypatch: pytest.MonkeyPatch, kernel_folder: None) -> None:
+    def compute(place: float) -> Any:
+        value = 1e39 if place == 99 else place + 0.5
+        tapegrad.ones(3).masked_fill(tapegrad.tensor([True, False, True]), value).numpy()
 
     check_errors(compute, monkeypatch)
