@@ -148,9 +148,9 @@ def without(strides: Shape, axis: int) -> Shape:
 
 def broadcast_to(given: Input | Number, shape: Shape, own: Shape) -> Shape:
     """Return the strides over a shape of a value that is broadcast to it, from its own shape; of a number 0."""
-    if given.__class__ is Number:
+    if isinstance(given, Number):
         return (0,) * len(shape)
-    strides = [0 if length == 1 else stride for length, stride in zip(own, given.strides, strict=True)]  # type: ignore[union-attr]
+    strides = [0 if length == 1 else stride for length, stride in zip(own, given.strides, strict=True)]
     return (*[0] * (len(shape) - len(own)), *strides)
 
 
@@ -175,14 +175,14 @@ def position(code: Source, name: str, place: Input | Number, size: int, last: in
 
     A negative one counts from the end; out of range they return 1.
     """
-    if place.__class__ is Number:
-        if place.is_float:  # type: ignore[union-attr]
+    if isinstance(place, Number):
+        if place.is_float:
             return None
-        code.number(name, place)  # type: ignore[arg-type]
+        code.number(name, place)
     else:
-        if place.kind not in ("i4", "i8"):  # type: ignore[union-attr]
+        if place.kind not in ("i4", "i8"):
             return None
-        code.elements(f"{name}s", place.slot, place.kind)  # type: ignore[union-attr]
+        code.elements(f"{name}s", place.slot, place.kind)
         code.head.append(f"{name} = i8({name}s[0])")
     code.integer(f"{name}_size", size)
     code.integer(f"{name}_last", last)
