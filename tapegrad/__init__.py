@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from . import random as random
     from . import teach as teach
     from .execute.kernels import kernels as kernels
+    from .execute.threads import get_num_threads as get_num_threads
+    from .execute.threads import set_num_threads as set_num_threads
     from .functions.arithmetic import *
     from .functions.arranging import *
     from .functions.choosing import *
@@ -114,6 +116,7 @@ _SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "special", "teac
 _NAMES_OF = {
     "compilation": "compile",
     "execute.kernels": "kernels",
+    "execute.threads": "get_num_threads set_num_threads",
     "nn.functional": """
         adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
         conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm

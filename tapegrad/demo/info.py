@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .. import __version__
 from ..execute import disk_cache, kernels
+from ..execute.threads import get_num_threads, usable_cores
 from ..tape import trace, types
 from ..tape.modes import get_mode
 from .cache import describe
@@ -26,7 +27,7 @@ def report() -> str:
     facts += [
         ("python", f"{platform.python_version()} ({platform.python_implementation()}, {platform.platform()})"),
         ("mode", f"{get_mode()} (TAPEGRAD_MODE is {os.environ.get('TAPEGRAD_MODE', 'not set')})"),
-        ("threads", f"{_usable_cores()} of {os.cpu_count()} cores usable"),
+        ("threads", f"{get_num_threads()}; {usable_cores()} of {os.cpu_count()} cores usable"),
     ]
     facts += [(name, f"{size:,} of at most {limit:,}") for name, size, limit in _caches()]
     facts.append(("plans", f"{sum(1 for _ in _plans()):,}"))
@@ -41,13 +42,6 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _usable_cores() -> int:
-    """Return how many cores this process may use, which a container or ``taskset`` can make fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _caches() -> list[tuple[str, int, int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from .worker import Reply, read_message, write_message
 
 _PIPE = 1 << 20  # bytes of sources that fit in the pipe before the worker has started to read
+_CRASHES = [getattr(signal, name, None) for name in ("SIGSEGV", "SIGABRT", "SIGILL", "SIGBUS", "SIGFPE")]
 
 
 class Background:
@@ -39,8 +41,7 @@ class Background:
         try:
             reply: Reply = read_message(self.process.stdout)
         except (EOFError, OSError):
-            self._give_up()
-            return None
+            return self._ended()
         except BaseException:  # an interrupt: the answer will come when nobody waits for it
             self.stop()
             raise
@@ -84,6 +85,15 @@ class Background:
             self._give_up()
             return False
         return True
+
+    def _ended(self) -> Reply | None:
+        """Return what to make of a process that has ended while it was waited for: a compiler that crashes would do so here too."""
+        code = self.process.wait()
+        if -code in _CRASHES:
+            self.stop()
+            return None, f"the compiler crashed ({signal.Signals(-code).name})"
+        self._give_up()
+        return None
 
     def _give_up(self) -> None:
         self.stop()

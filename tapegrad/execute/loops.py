@@ -113,10 +113,11 @@ class Special:
 class Window(Special):
     """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
 
-    def __init__(self, place: int, node: Any, operands: list[Any], written: Any, strides: Shape) -> None:
+    def __init__(self, place: int, ready: int, node: Any, operands: list[Any], found: tuple[Shape, Any]) -> None:
+        self.strides, written = found
         super().__init__(place, node, operands, [written])
         self.steps = {}
-        self.strides = strides
+        self.ready = ready  # the last place that it has to wait for
 
 
 class Call:
@@ -223,7 +224,8 @@ class Fusion:
         stage: Special
         window = window_of(node, operands)
         if window is not None:
-            stage = Window(len(self.stages), node, operands, window[1], window[0])
+            ready = max([self._ready(operand.slot) for operand in operands])
+            stage = Window(len(self.stages), ready, node, operands, window)
         else:
             written = special_kernel(node, operands)
             if written is None:
@@ -303,16 +305,21 @@ class Fusion:
     def _candidates(self, node: Any) -> list[Loop]:
         earliest = 0
         for operand in node.operands:
-            place = self.places.get(self.resolve(operand.slot), -1)
-            earliest = max(earliest, place)
+            earliest = max(earliest, self._ready(self.resolve(operand.slot)))
         return [stage for stage in reversed(self.stages[earliest:]) if stage.__class__ is Loop]
+
+    def _ready(self, slot: int) -> int:
+        """Return the last place that a value has to wait for; a window waits for what it is a view of, not for its own turn."""
+        place = self.places.get(slot, -1)
+        stage = self.stages[place] if place >= 0 else None
+        return stage.ready if isinstance(stage, Window) else place
 
     def _operands(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
         """Return the operands as a loop has them, or None if it cannot reach one of them."""
         found: list[Any] = []
         for operand in node.operands:
             if operand.type.is_number:
-                if self.places.get(operand.slot, -1) >= loop.place:
+                if self._ready(operand.slot) >= loop.place:
                     return None
                 found.append(Number(operand.slot, operand.type.dtype.is_floating_point))
                 continue
@@ -323,7 +330,7 @@ class Fusion:
             strides = _aligned(operand.type.shape, layout, shape)
             step = loop.steps.get(base)
             if step is None:
-                if self.places.get(base, -1) >= loop.place:
+                if self._ready(base) >= loop.place:
                     return None
                 found.append(Input(base, KINDS[operand.type.dtype], strides))
             elif strides == _reached(step.level, level, loop):

@@ -17,10 +17,11 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
 from . import kernels, native
-from .executor import EXECUTE
+from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
 from .memory import SIZES, Memory, Number, Written
+from .threads import is_large, pool
 from .tiering import Refused
 
 _ALIGNMENT = 64
@@ -209,7 +210,9 @@ class _Assembly:
         if given:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
-        self.lines.append(f"if (status := execute(run{number}, 0, 0)): raise LayoutChanged if status > 0 else Refused")
+        large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
+        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, 0)")
+        self.lines.append("if status: raise LayoutChanged if status > 0 else Refused")
 
     def _row(self, place: int, given: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
@@ -301,6 +304,9 @@ class _Assembly:
             for number, memory in enumerate(given):
                 self.words.put(place + number, self._word(memory))
         self.kernels = [source for source, *_ in self.instructions]
+        if any([is_large(count, step) for _, _, count, step in self.instructions]):
+            self.kernels.append(HELP)
+            self.names["pool"] = pool.ready
         self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
 
     def link(self) -> tuple[Callable[[list[Any]], None], Any]:
@@ -323,6 +329,7 @@ class _Assembly:
             memory[run : run + 5] = at(rows), count, at(self.table), first, last
             names[f"run{number}"] = at(run)
         kernels.note_records(EXECUTE, ["the executor"])
+        kernels.note_records(HELP, ["the executor's helpers"])
         names["words"] = memory
         names["execute"] = native.function_at(kernels.address_of(EXECUTE))
         exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only

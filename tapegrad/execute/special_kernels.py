@@ -13,12 +13,16 @@ from typing import Any
 
 from . import special_indexing, special_losses, special_movement, special_scans
 from .memory import Written
+from .products import lower_product
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
     **special_movement.KERNELS,
     **special_scans.KERNELS,
+    "matmul": lower_product,
+    "matmul_nt": lower_product,
+    "matmul_tn": lower_product,
 }
 
 

@@ -16,13 +16,13 @@ from .interpreter import Plan, run_plan
 
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
-_HEAD_START = 0.25  # of the threshold: then its kernels begin to be compiled in the background
+_HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 
 
 def _threshold() -> float:
     """Return the estimated seconds after which a plan is compiled."""
-    given = os.environ.get("TAPEGRAD_JIT_THRESHOLD", "0.1")
+    given = os.environ.get("TAPEGRAD_JIT_THRESHOLD", "0.05")
     try:
         return float(given)
     except ValueError:

@@ -7,6 +7,7 @@ first, and answered by a `Reply`. The process ends with its input, that is, with
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -115,6 +116,7 @@ def main() -> None:
         sys.path[:] = read_message(stream)
     except EOFError:
         return
+    gc.set_threshold(100_000, 50, 50)  # compiling makes many objects, and most of them stay
     inbox = _Inbox(stream)
     threading.Thread(target=inbox.listen, daemon=True).start()
     _serve(inbox, output)

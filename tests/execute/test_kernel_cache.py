@@ -242,6 +242,17 @@ def test_a_killed_compiling_process_is_done_without(fresh: Path) -> None:
     assert kernels._addresses
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_compiler_that_crashes_is_not_called_here(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    background.request(SOURCE.format(number=1))
+    assert background.process is not None
+    background.process.send_signal(signal.SIGSEGV)
+    with pytest.warns(RuntimeWarning, match=r"the compiler crashed \(SIGSEGV\)"):
+        assert gradient() == eval(GRADIENT)
+    assert not kernels._addresses
+    assert background.is_possible
+
+
 def test_without_an_interpreter_kernels_are_compiled_here(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/editor")
     assert gradient() == eval(GRADIENT)

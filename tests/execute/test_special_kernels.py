@@ -10,6 +10,7 @@ import pytest
 
 import tapegrad
 from tapegrad.execute import tiering
+from tapegrad.execute.loops import Loop
 from tapegrad.primitives.declare import TABLE
 
 from .compiled import FLOATS, calls, compiling, read, record, tensors
@@ -178,6 +179,15 @@ def test_stencils(programs: list[Any]) -> None:
     (e.diagonal(offset=1).sum() + e[3].sum() + e[:, -1].mean()).backward()
     read(e.detach(), x.grad)
     assert not [name for program in programs for name in calls(program) if name != "pad_diagonal"]
+
+
+def test_windows_of_one_value_are_read_in_one_loop(programs: list[Any]) -> None:
+    gates, cell = tapegrad.randn(5, 12) * 2, tapegrad.randn(5, 3)
+    i, f, g, o = [gates[:, start : start + 3] for start in (0, 3, 6, 9)]
+    result = (i.sigmoid() * g.tanh() + f.sigmoid() * cell).tanh() * o.sigmoid()
+    del gates, i, f, g, o
+    read(result)
+    assert sum([stage.__class__ is Loop for stage in programs[-1].fusion.stages]) == 2
 
 
 def test_windows_at_a_place_that_is_computed(programs: list[Any]) -> None:
