@@ -167,7 +167,7 @@ class _Assembly:
         """Return the variable (or place) that holds a value in Python; a view is made here."""
         if slot in self.variables:
             return f"v{slot}"
-        view = self.fusion.views.get(slot)
+        view = self.fusion.views.get(slot) or self.fusion.window_of(slot)
         if view is None:
             if slot in self.fusion.places:
                 raise AssertionError(f"slot {slot} is not shown to Python")
@@ -177,7 +177,7 @@ class _Assembly:
             code = self._variable(node.operands[SAME[node.primitive.name]].slot)
         else:
             self.names[f"f{slot}"] = node.run
-            code = f"f{slot}({self._variable(node.operands[0].slot)})"
+            code = f"f{slot}({', '.join([self._variable(operand.slot) for operand in node.operands])})"
         self.lines.append(f"v{slot} = {code}")
         self.variables.add(slot)
         return f"v{slot}"
