@@ -103,6 +103,9 @@ if TYPE_CHECKING:
     from .random import seed as seed
     from .serialization import load as load
     from .serialization import save as save
+    from .tape.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from .tape.modes import is_anomaly_enabled as is_anomaly_enabled
+    from .tape.modes import set_anomaly_enabled as set_anomaly_enabled
 
 _attach(Tensor)
 
@@ -111,6 +114,7 @@ del tensor  # the submodule; the name is the function's  # noqa: F821
 # What is loaded when first asked for: submodules, and names of modules outside functions/.
 _SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "special", "teach")
 _NAMES_OF = {
+    "compilation": "compile",
     "execute.kernels": "kernels",
     "execute.threads": "get_num_threads set_num_threads",
     "nn.functional": """
@@ -121,6 +125,7 @@ _NAMES_OF = {
     """,
     "number_info": "finfo iinfo",
     "printing": "set_printoptions",
+    "tape.modes": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "random": "Generator initial_seed manual_seed seed",
     "serialization": "load save",
 }

@@ -3,7 +3,8 @@
 An instruction is a row of four words: the kernel's address, that of its arguments, how many rows (or elements) there are,
 and how many a call gets. Before them come the arrays of a run: for each one that Python gives, the executor looks whether it
 is laid out as the program was made for, and notes where its elements are (NumPy's C API fixes where an array object keeps
-its data, dimensions, strides and flags).
+its data, dimensions, strides and flags). It returns 0; the number of an array that is laid out otherwise; or -1 if a kernel
+met data that it does not take.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ PLACES = {
     "ARGS": 200,
     "COUNT": 208,
     "STEP": 216,
+    "REFUSED": 224,
     "ASLEEP": 256,
     "STOP": 320,
     "READ": 384,
@@ -71,6 +73,7 @@ def kernel(run, pool, unused):
                 store_word(pool + COUNT, count)
                 store_word(pool + STEP, step)
                 store_word(pool + DONE, 0)
+                store_word(pool + REFUSED, 0)
                 task = ((atomic_word(pool + TICKET) >> 24) + 1) << 24
                 ticket = task + (chunks << 12)
                 store_atomic_word(pool + TICKET, ticket)
@@ -80,7 +83,8 @@ def kernel(run, pool, unused):
                 while (ticket & 0xFFF) < chunks:
                     if replace_word(pool + TICKET, ticket, ticket + 1) != 0:
                         lo = (ticket & 0xFFF) * step
-                        call(function, args, lo, least(lo + step, count))
+                        if call(function, args, lo, least(lo + step, count)) != 0:
+                            store_atomic_word(pool + REFUSED, 1)
                         add_to_word(pool + DONE, 1)
                     ticket = atomic_word(pool + TICKET)
                 waited = 0
@@ -89,11 +93,15 @@ def kernel(run, pool, unused):
                     waited += 1
                     if waited % 1024 == 0:
                         call(word(pool + YIELD), 0, 0, 0)
+                refused = atomic_word(pool + REFUSED)
                 store_atomic_word(pool, 0)
+                if refused != 0:
+                    return -1
                 continue
         lo = 0
         while lo < count:
-            call(function, args, lo, least(lo + step, count))
+            if call(function, args, lo, least(lo + step, count)) != 0:
+                return -1
             lo += step
     return 0
 '''
@@ -114,7 +122,8 @@ def kernel(pool, unused, also_unused):
             step = word(pool + STEP)
             if replace_word(pool + TICKET, ticket, ticket + 1) != 0:
                 lo = (ticket & 0xFFF) * step
-                call(function, args, lo, least(lo + step, count))
+                if call(function, args, lo, least(lo + step, count)) != 0:
+                    store_atomic_word(pool + REFUSED, 1)
                 add_to_word(pool + DONE, 1)
             waited = 0
         elif waited < PATIENCE:

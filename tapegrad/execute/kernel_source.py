@@ -289,6 +289,10 @@ class Writer:
             if kind in ("f4", "f8"):
                 return [f"e{number} = add_in_any_order(e{number}, {value})"]
             return [f"e{number} += {cast(value, 'i8', kind)}"]
+        if step.reduction == "prod":
+            if kind in ("f4", "f8"):
+                return [f"e{number} = multiply_in_any_order(e{number}, {value})"]
+            return [f"e{number} *= {cast(value, 'i8', kind)}"]
         if step.reduction in ("any", "all"):
             sign = "|" if step.reduction == "any" else "&"
             return [f"e{number} = e{number} {sign} (1 if {value} else 0)"]
@@ -431,8 +435,8 @@ def _wide(step: Step) -> str:
 
 
 def _identity(step: Step, kind: str) -> str:
-    if step.reduction == "sum":
-        return f"{kind}(0)"
+    if step.reduction in ("sum", "prod"):
+        return f"{kind}({int(step.reduction == 'prod')})"
     if step.reduction in ("any", "all"):
         return f"{kind}({int(step.reduction == 'all')})"
     sign = "-" if step.reduction == "max" else ""
@@ -443,8 +447,8 @@ def _identity(step: Step, kind: str) -> str:
 
 def _block_identity(step: Step, kind: str) -> str:
     """Return what a block's reduction begins with."""
-    if step.reduction == "sum":
-        return f"{kind if kind in ('f4', 'f8') else 'i8'}(0)"
+    if step.reduction in ("sum", "prod"):
+        return f"{kind if kind in ('f4', 'f8') else 'i8'}({int(step.reduction == 'prod')})"
     if step.reduction in ("any", "all"):
         return f"i8({int(step.reduction == 'all')})"
     if kind in ("f4", "f8"):
@@ -457,8 +461,8 @@ def _block_identity(step: Step, kind: str) -> str:
 
 
 def _combine(step: Step, a: str, b: str) -> str:
-    if step.reduction == "sum":
-        return f"{a} + {b}"
+    if step.reduction in ("sum", "prod"):
+        return f"{a} {'+' if step.reduction == 'sum' else '*'} {b}"
     if step.reduction in ("any", "all"):
         return f"{a} {'|' if step.reduction == 'any' else '&'} {b}"
     return f"{'larger' if step.reduction == 'max' else 'smaller'}({a}, {b})"
@@ -466,7 +470,7 @@ def _combine(step: Step, a: str, b: str) -> str:
 
 def combination(kind: str, wide: str, reduction: str) -> str:
     """Return the source of a kernel that combines the results of chunks: columns lo to hi of the table of partial results."""
-    name = {"sum": "a + b", "any": "a | b", "all": "a & b", "max": "larger(a, b)", "min": "smaller(a, b)"}[reduction]
+    name = {"sum": "a + b", "prod": "a * b", "any": "a | b", "all": "a & b", "max": "larger(a, b)", "min": "smaller(a, b)"}[reduction]
     result = storable(cast("a", kind), kind)
     return f"""{HEAD}
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from ..tape.types import Shape, contiguous_strides, make_type
 from .expressions import KINDS, expression_for
+from .lowering import parts_of
 from .memory import Input, Number
 from .special_kernels import special_kernel
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
 MOST_STEPS = 48
 MOST_OPERANDS = 24
-REDUCTIONS = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_any": "any", "reduce_all": "all"}
+REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}
 # Of these, a value is that of the operand at this place, in the same memory.
 SAME = {"alias": 0, "detach": 0, "assign": 1, "tie": 0, "keep": 0}
 VIEWS = frozenset(("reshape", "permute", "expand"))
@@ -135,8 +136,9 @@ class Fusion:
     """
 
     def __init__(self, nodes: list[Any], shown: set[int], layouts: dict[int, Shape]) -> None:
-        self.nodes = nodes
+        self.nodes = list(nodes)  # and their parts
         self.layouts = layouts
+        self.next_slot = 1 + max([output.slot for node in nodes for output in node.outputs], default=0)
         self.stages: list[Loop | Special | Call] = []
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
         self.views: dict[int, View] = {}
@@ -145,7 +147,7 @@ class Fusion:
         self._store(shown)
 
     def _add(self, node: Any) -> None:
-        if self._as_view(node) or self._as_step(node) or self._as_special(node):
+        if self._as_view(node) or self._as_step(node) or self._as_special(node) or self._as_parts(node):
             return
         call = Call(len(self.stages), node)
         self.stages.append(call)
@@ -212,6 +214,21 @@ class Fusion:
         self.stages.append(stage)
         for output in node.outputs:
             self.places[output.slot] = stage.place
+        return True
+
+    def _as_parts(self, node: Any) -> bool:
+        """Take a record as several, where there is a way to."""
+        if any([value.type.dtype not in KINDS for value in (*node.operands, *node.outputs)]):
+            return False
+        if any([self._layout(operand) is None for operand in node.operands]):
+            return False
+        parts = parts_of(node, self.next_slot)
+        if parts is None:
+            return False
+        self.next_slot += len(parts)
+        self.nodes += parts
+        for part in parts:
+            self._add(part)
         return True
 
     # Steps

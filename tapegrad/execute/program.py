@@ -20,8 +20,9 @@ from . import kernels, native
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
-from .memory import SIZES, Memory, Number
+from .memory import SIZES, Memory, Number, Written
 from .threads import is_large, pool
+from .tiering import Refused
 
 _ALIGNMENT = 64
 
@@ -104,7 +105,8 @@ class _Assembly:
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
         self.arena_size = 0
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray, "LayoutChanged": LayoutChanged}
+        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
+        self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
         self.entered: set[int] = set()
         self.numbers: dict[int, int] = {}
@@ -208,8 +210,8 @@ class _Assembly:
         if given:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
-        large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
-        self.lines.append(f"if execute(run{number}, {'pool()' if large else 0}, 0): raise LayoutChanged")
+        helpers = "pool()" if any([is_large(count, step) for _, _, count, step in self.instructions[first:]]) else "0"
+        self.lines.append(f"if (status := execute(run{number}, {helpers}, 0)): raise LayoutChanged if status > 0 else Refused")
 
     def _row(self, place: int, given: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
@@ -254,7 +256,16 @@ class _Assembly:
     # Instructions
 
     def _instructions_of(self, stage: Loop | Special) -> None:
-        written = stage.written if isinstance(stage, Special) else Writer(stage).write()
+        for step in stage.steps.values():
+            if step.is_stored and not step.is_shown:
+                numel = max(step.type.numel, 1)
+                offset = self._reserve(SIZES[step.kind] * numel)
+                cell = self._cell(step.slot)
+                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
+        for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
+            self._instruction(written, _records_of(stage))
+
+    def _instruction(self, written: Written, records: list[str]) -> None:
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
@@ -267,14 +278,8 @@ class _Assembly:
                 words.append(Memory("arena", self._reserve(memory.value * chunks)))
             else:
                 words.append(memory)
-        for step in stage.steps.values():
-            if step.is_stored and not step.is_shown:
-                numel = max(step.type.numel, 1)
-                offset = self._reserve(SIZES[step.kind] * numel)
-                cell = self._cell(step.slot)
-                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
         self.instructions.append((written.source, words, written.count, written.step))
-        kernels.note_records(written.source, _records_of(stage))
+        kernels.note_records(written.source, records)
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
@@ -310,7 +315,7 @@ class _Assembly:
         base = memory.__array_interface__["data"][0]
         arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
 
-        def at(place: Any) -> int:
+        def at(place: Any) -> Any:
             return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
 
         for place, value in self.words.entries:
@@ -342,7 +347,7 @@ class _Assembly:
 def _records_of(stage: Loop | Special) -> list[str]:
     """Return the names of the primitives that a kernel does the work of."""
     nodes = [stage.node] if isinstance(stage, Special) else [step.node for step in stage.steps.values()]
-    return [node.primitive.name for node in nodes]
+    return list(dict.fromkeys([node.primitive.name for node in nodes if node is not None]))
 
 
 def _in_order(fusion: Fusion) -> list[Any]:

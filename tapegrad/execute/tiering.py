@@ -32,6 +32,10 @@ def _threshold() -> float:
 threshold = _threshold()
 
 
+class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caught
+    """A kernel met data that it does not take; the interpreter raises the error."""
+
+
 class Compiled:
     """The compiled form of a plan, and what it has cost until it had one."""
 
@@ -51,7 +55,7 @@ class Compiled:
         if self.spent >= threshold:
             self.attempts += 1
             draft, self.draft = self.draft, None
-            self.program = compile_plan(plan, environment, draft)
+            self.program = compile_plan(plan, environment) if draft is None else _linked(draft)
             if self.program is None:
                 self.attempts = _MOST_LAYOUTS
         elif self.draft is None:
@@ -62,11 +66,15 @@ class Compiled:
                 self.draft.request()
 
 
-def run_compiled(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
-    """Run a plan by its program, if it has one or is to get one now; else interpret it."""
+def run_compiled(
+    plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any], at_once: bool = False
+) -> None:
+    """Run a plan by its program, if it has one or is to get one now (`at_once`: whatever it has cost); else interpret it."""
     compiled = plan.compiled
     if compiled is None:
         compiled = plan.compiled = Compiled(plan)
+    if at_once:
+        compiled.spent = max(compiled.spent, threshold)
     if compiled.program is None:
         compiled.advance(plan, environment)
     program = compiled.program
@@ -74,6 +82,8 @@ def run_compiled(plan: Plan, environment: list[Any], failure: Callable[[BaseExce
         try:
             program(environment)
             return
+        except Refused:
+            pass
         except Exception:  # an array laid out otherwise, or an error that interpreting will give to whoever reads the result
             compiled.program = None
     compiled.spent += compiled.cost
@@ -96,16 +106,20 @@ def draft_plan(plan: Plan, environment: list[Any]) -> Any:
     return Program(plan.nodes, plan.live, plan.residuals, seen)
 
 
-def compile_plan(plan: Plan, environment: list[Any], draft: Any = None) -> Any:
-    """Return the compiled form of a plan, as soon as its kernels are there; None, and a warning, if there is one that cannot be had."""
-    program = draft if draft is not None else draft_plan(plan, environment)
-    if program is not None:
-        from .kernels import NoKernel, warn_once
+def compile_plan(plan: Plan, environment: list[Any]) -> Any:
+    """Return the compiled form of a plan, as soon as its kernels are there; None if it cannot be compiled."""
+    draft = draft_plan(plan, environment)
+    return None if draft is None else _linked(draft)
 
-        try:
-            program.request()
-            program.link()
-        except NoKernel as error:
-            warn_once("not compiled", str(error))
-            return None
+
+def _linked(program: Any) -> Any:
+    """Return the program with its kernels; None, and a warning, if there is one that cannot be had."""
+    from .kernels import NoKernel, warn_once
+
+    try:
+        program.request()
+        program.link()
+    except NoKernel as error:
+        warn_once("not compiled", str(error))
+        return None
     return program

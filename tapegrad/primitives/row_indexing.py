@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tape.constants import ones, zeros
-from ..tape.types import Type
+from ..tape.types import Shape, Type
 from . import batching
 from .batching import grid
 from .declare import Primitive, Sample, linear, other
@@ -42,8 +42,23 @@ def _check_rows(index: Any, size: int) -> Any:
 
 def _index_select(a: Any, index: Any, axis: int) -> Any:
     values = with_axis(a)[0]
-    result = np.take(values, _check_rows(index, values.shape[axis]), axis)
+    check_selected(values.shape, index, axis)
+    result = np.take(values, index.reshape(-1), axis)
     return result if a.ndim else result.reshape(())
+
+
+def check_selected(shape: Shape, index: Any, axis: int) -> None:
+    """Raise for positions outside an axis; PyTorch has errors of their own for the second axis, and for what is empty."""
+    size = shape[axis]
+    outside = first_outside(index, 0, size)
+    if outside is None:
+        return
+    is_empty = len(shape) > 1 and 0 in shape
+    if is_empty and not size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if is_empty or axis == 1:
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}")
+    raise IndexError("index out of range in self")
 
 
 def _index_select_type(a: Type, index: Type, axis: int) -> Any:
@@ -245,12 +260,16 @@ index_copy = other(
 )
 
 
-def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
-    result = np.array(a, order="K").reshape(a.shape or (1,))
-    size = result.shape[axis]
+def check_filled(index: Any, axis: int, size: int) -> None:
+    """Raise for positions outside an axis of this size; negative ones count from its end."""
     outside = first_outside(index, -size, size)
     if outside is not None:
         raise IndexError(f"index {outside} is out of bounds for dimension {axis} with size {size}")
+
+
+def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
+    result = np.array(a, order="K").reshape(a.shape or (1,))
+    check_filled(index, axis, result.shape[axis])
     np.moveaxis(result, axis, 0)[index.reshape(-1)] = fill_value(value, result.dtype)
     return result.reshape(a.shape)
 

@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,11 @@ def origins(tensor: Any) -> list[Any]:
     return [origin for origin in tensor._home.origins.values() if isinstance(origin, tuple)]
 
 
+def may_fail(program: Callable[[], Any]) -> None:
+    with suppress(RuntimeError):  # in eager mode it is raised at once
+        program()
+
+
 def fails(function: Callable[[], Any]) -> None:
     try:
         function()
@@ -241,7 +247,7 @@ def fails(function: Callable[[], Any]) -> None:
         pytest.param(lambda x: chain(x, False).grad_fn.next_functions[0][0].next_functions, id="nodes"),
         pytest.param(lambda x: x.data.add_(1), id="data"),
         pytest.param(lambda x: x.detach().numpy(), id="numpy"),
-        pytest.param(lambda x: tg.linalg.inv(tg.zeros(2, 2) * x[0]), id="an error that nobody reads"),
+        pytest.param(lambda x: may_fail(lambda: tg.linalg.inv(tg.zeros(2, 2) * x[0])), id="an error that nobody reads"),
         pytest.param(lambda x: fails(lambda: tg.linalg.inv(tg.zeros(2, 2) * x[0]).sum().item()), id="an error that is read"),
         pytest.param(lambda x: fails(lambda: x + tg.ones(2)), id="an error when recording"),
     ],

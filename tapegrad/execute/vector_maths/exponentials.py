@@ -28,7 +28,7 @@ _Q8 = polynomial(
 
 
 def _reduction(form: Format) -> Any:
-    """Return a function from x to r and k, the latter an integer."""
+    """Return a function from x to r, what r's rounding took away, and k, which is an integer."""
     log2_e, shift = form.number(1.4426950408889634), form.number(form.shift)
     ln2_high, ln2_low = form.number(form.ln2_high), form.number(form.ln2_low)
     integer = form.integer
@@ -37,7 +37,9 @@ def _reduction(form: Format) -> Any:
     def reduce(x: Any) -> Any:
         shifted = x * log2_e + shift
         k = shifted - shift
-        return (x - k * ln2_high) - k * ln2_low, integer(bits(shifted) - bits(shift))
+        exact = x - k * ln2_high
+        r = exact - k * ln2_low
+        return r, (exact - r) - k * ln2_low, integer(bits(shifted) - bits(shift))
 
     return reduce
 
@@ -48,8 +50,8 @@ def _moderate(form: Format, q: Any) -> Any:
 
     @vectorisable
     def exp_moderate(x: Any) -> Any:
-        r, k = reduce(x)
-        return (one + (r + r * r * q(r))) * power(k)
+        r, lost, k = reduce(x)
+        return (one + (r + (lost + r * r * q(r)))) * power(k)
 
     return exp_moderate
 
@@ -61,8 +63,8 @@ def _exp(form: Format, q: Any, least: float, greatest: float) -> Any:
 
     @vectorisable
     def exp(x: Any) -> Any:
-        r, k = reduce(min(max(x, low), high))
-        return select(x == x, scaled(one + (r + r * r * q(r)), k), x)
+        r, lost, k = reduce(min(max(x, low), high))
+        return select(x == x, scaled(one + (r + (lost + r * r * q(r))), k), x)
 
     return exp
 

@@ -40,7 +40,7 @@ def _tanh(form: Format, p: Any, exp: Any, saturated: float) -> Any:
         near = x + x * (z * p(z))
         far = one - two / (exp(two * min(size, high)) + one)
         # A comparison with NaN is false: it comes back through `near`.
-        return select(size > border, copy_sign(far, x), near)
+        return copy_sign(select(size > border, far, near), x)
 
     return tanh
 

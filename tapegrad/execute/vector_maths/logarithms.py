@@ -14,9 +14,7 @@ import numpy as np
 from .instructions import F4, F8, Format, bits, from_bits, polynomial, select, vectorisable
 
 # log(1 + f) = f - f**2/2 + f**3 p(f) for 1 + f between sqrt(1/2) and sqrt(2), to a relative 8e-10.
-_P4 = polynomial(
-    F4, 0.06746509, -0.11683602, 0.11892484, -0.12404692, 0.14218897, -0.16668017, 0.20002149, -0.2500001, 0.33333313
-)
+_P4 = polynomial(F4, 0.06746509, -0.11683602, 0.11892484, -0.12404692, 0.14218897, -0.16668017, 0.20002149, -0.2500001, 0.33333313)
 # log((1 + s)/(1 - s)) = 2s + s z p(z), z = s**2, for the same, to a relative 1e-18.
 _P8 = polynomial(
     F8,

@@ -9,13 +9,20 @@ from .instructions import F4, F8, Format, select, vectorisable
 
 
 def _sigmoid(form: Format, exp: Any) -> Any:
-    """Return 1/(1 + exp(-x)), written with exp(-|x|), which does not overflow."""
+    """Return 1/(1 + exp(-x)), written with e = exp(-|x|), which does not overflow.
+
+    What the rounding of 1 + e took away is put back at the end, to first order: 1/(1 + e) is the quotient itself, or 1 less
+    it where the numerator is e.
+    """
     one, zero = form.number(1), form.number(0)
 
     @vectorisable
     def sigmoid(x: Any) -> Any:
         e = exp(-abs(x))
-        return select(x < zero, e, one) / (one + e)
+        denominator = one + e
+        lost = e - (denominator - one)
+        quotient = select(x < zero, e, one) / denominator
+        return quotient - quotient * (lost * select(x < zero, one - quotient, quotient))
 
     return sigmoid
 

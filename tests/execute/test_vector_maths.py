@@ -1,0 +1,135 @@
+"""The vector maths of kernels: accurate over the whole range, right at the edges, and vectorised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+mpmath = pytest.importorskip("mpmath")
+numba = pytest.importorskip("numba")
+
+from tapegrad.execute import vector_maths  # noqa: E402
+
+FORMATS = ("float32", "float64")
+CASES = [(name, dtype) for name in sorted(vector_maths.FUNCTIONS) for dtype in FORMATS]
+
+# What mpmath calls it, or how it is computed there.
+REFERENCES: dict[str, Callable[..., Any]] = {
+    "exp": mpmath.exp,
+    "log": mpmath.log,
+    "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "sqrt": mpmath.sqrt,
+    "tanh": mpmath.tanh,
+}
+# What the functions are at infinities and signed zeros, and outside their domain: pairs of argument and result, as in C.
+nan, inf = np.nan, np.inf
+EDGES: dict[str, list[tuple[float, float]]] = {
+    "exp": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
+    "log": [(inf, inf), (-inf, nan), (0.0, -inf), (-0.0, -inf), (-1.0, nan), (1.0, 0.0)],
+    "rsqrt": [(inf, 0.0), (-inf, nan), (0.0, inf), (-0.0, -inf), (-1.0, nan)],
+    "sigmoid": [(inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5)],
+    "sqrt": [(inf, inf), (-inf, nan), (0.0, 0.0), (-0.0, -0.0), (-1.0, nan)],
+    "tanh": [(inf, 1.0), (-inf, -1.0), (0.0, 0.0), (-0.0, -0.0)],
+}
+
+
+@cache
+def loop(name: str, dtype: str) -> Any:
+    """Return a loop that calls the function, as a kernel does."""
+    function, (_, arity) = vector_maths.load(name, dtype), vector_maths.FUNCTIONS[name]
+    if arity == 1:
+
+        @numba.njit(error_model="numpy")
+        def run(x: Any, result: Any) -> None:
+            for i in range(result.size):
+                result[i] = function(x[i])
+
+    else:
+
+        @numba.njit(error_model="numpy")
+        def run(x: Any, y: Any, result: Any) -> None:
+            for i in range(result.size):
+                result[i] = function(x[i], y[i])
+
+    return run
+
+
+def evaluate(name: str, dtype: str, *arguments: Any) -> Any:
+    arrays = [np.array(argument, dtype) for argument in arguments]
+    result = np.empty_like(arrays[0])
+    loop(name, dtype)(*arrays, result)
+    return result
+
+
+def samples(dtype: str) -> Any:
+    """Numbers of every size, many of moderate size, and the ends of the range."""
+    information, random = np.finfo(dtype), np.random.default_rng(0)
+    integer = {"float32": np.uint32, "float64": np.uint64}[dtype]
+    ends = np.array([1, information.smallest_subnormal, information.smallest_normal, information.max], dtype)
+    parts = [
+        random.integers(0, np.iinfo(integer).max, 800, dtype=integer).view(dtype),
+        random.normal(size=800) * 2.0 ** random.integers(-12, 8, 800),
+        1 + random.normal(size=200) * 2.0 ** random.integers(-12, 0, 200),
+        *(sign * np.nextafter(ends, np.array(to, dtype)) for sign in (1, -1) for to in (0.0, 1.0, 4.0)),
+    ]
+    with np.errstate(invalid="ignore"):  # signalling NaN are among the random bits
+        numbers = np.concatenate(parts).astype(dtype)
+    return numbers[np.isfinite(numbers) & (numbers != 0)]
+
+
+def exact(name: str, *arguments: Any) -> Any:
+    """Return the function's value, to 60 digits; None where it is not a finite real number."""
+    try:
+        with mpmath.workdps(60):
+            value = REFERENCES[name](*(mpmath.mpf(float(argument)) for argument in arguments))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
+
+
+def units(got: Any, value: Any, dtype: str) -> float:
+    """Return how many units in the last place ``got`` is from the exact value."""
+    information = np.finfo(dtype)
+    with mpmath.workdps(60):
+        beyond = mpmath.mpf(2) ** information.maxexp  # what an infinite result stands for
+        reached = mpmath.sign(float(got)) * beyond if np.isinf(got) else mpmath.mpf(float(got))
+        value = max(min(value, beyond), -beyond)
+        exponent = int(mpmath.floor(mpmath.log(abs(value), 2))) if value else information.minexp
+        unit = mpmath.mpf(2) ** (max(min(exponent, information.maxexp - 1), information.minexp) - information.nmant)
+        return float(abs(reached - value) / unit)
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_within_two_units_in_the_last_place(name: str, dtype: str) -> None:
+    x = samples(dtype)
+    arguments = (x,) if vector_maths.FUNCTIONS[name][1] == 1 else (x, np.random.default_rng(1).permutation(x))
+    for got, *point in zip(evaluate(name, dtype, *arguments), *arguments, strict=True):
+        value = exact(name, *point)
+        assert np.isnan(got) if value is None else units(got, value, dtype) <= 2, (point, got, value)
+
+
+@pytest.mark.parametrize("name, dtype", [case for case in CASES if vector_maths.FUNCTIONS[case[0]][1] == 1])
+def test_edges(name: str, dtype: str) -> None:
+    arguments, expected = zip(*EDGES[name], (nan, nan), strict=True)
+    results = evaluate(name, dtype, arguments)
+    np.testing.assert_array_equal(results, np.array(expected, dtype))
+    numbers = ~np.isnan(results)
+    np.testing.assert_array_equal(np.signbit(results[numbers]), np.signbit(expected)[numbers])
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_vectorised(name: str, dtype: str) -> None:
+    evaluate(name, dtype, *[[1.0]] * vector_maths.FUNCTIONS[name][1])
+    (code,) = loop(name, dtype).inspect_llvm().values()
+    kind = {"float32": "float", "float64": "double"}[dtype]
+    assert re.search(rf"<\d+ x {kind}>.*(fmul|fdiv|llvm.sqrt|llvm.fma)|(fmul|fdiv|sqrt).*<\d+ x {kind}>", code)
+
+
+def test_one_hash_of_the_sources() -> None:
+    assert re.fullmatch("[0-9a-f]{64}", vector_maths.source_hash())
