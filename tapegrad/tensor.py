@@ -210,7 +210,7 @@ class Tensor:
         >>> tapegrad.tensor([1.0]).requires_grad_().requires_grad
         True
         """
-        if not isinstance(requires_grad, bool):
+        if not isinstance(requires_grad, builtins.bool):
             found = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
         self._set_requires_grad(requires_grad, "only Tensors of floating point dtype can require gradients")

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from . import anomaly_mode, graph
     from .anomaly_mode import detect_anomaly, set_detect_anomaly
     from .engine import backward, grad
+    from .variable import Variable
 
 __all__ = [
+    "Variable",
     "anomaly_mode",
     "backward",
     "detect_anomaly",
@@ -31,11 +33,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the reverse sweep, and anomaly mode, when first used."""
+    """Load the reverse sweep, and what few programs use, when it is first asked for."""
     if name in ("backward", "grad"):
         return getattr(import_module(f"{__name__}.engine"), name)
     if name in ("detect_anomaly", "set_detect_anomaly"):
         return getattr(import_module(f"{__name__}.anomaly_mode"), name)
+    if name == "Variable":
+        return import_module(f"{__name__}.variable").Variable
     if name in ("anomaly_mode", "graph"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

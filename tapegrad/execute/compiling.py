@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import cfunc, njit, types
+from numba.core import cgutils
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
@@ -26,6 +27,7 @@ POINTERS = {
     "b1": types.boolean,
 }
 _WORD = ir.IntType(64)
+_ROW_MAJOR, _PLAIN = 101, 111  # of CBLAS, which has 112 for a transposed matrix
 _SIGNATURE = types.intp(types.intp, types.intp, types.intp)
 
 
@@ -263,3 +265,71 @@ def unordered_f4(key: Any) -> Any:
 def unordered_f8(key: Any) -> Any:
     """Return the float of an ordered integer."""
     return from_bits_f8(key ^ ((key >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF)))
+
+
+# Products of matrices, by a BLAS routine at an address. A matrix lies row by row, or, if it is turned (1, else 0), column by
+# column; each of its rows (columns) begins so many elements after the one before.
+
+
+def _product(element: Any, call: Any) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def product(
+        typing_context: Any, gemm: Any, m: Any, n: Any, k: Any, a: Any, turn_a: Any, from_a: Any,
+        b: Any, turn_b: Any, from_b: Any, keep: Any, c: Any, from_c: Any,
+    ) -> tuple[Signature, Any]:  # fmt: skip
+        """Let c (m, n) be a (m, k) times b (k, n), and add what c was if it is to be kept (1, else 0)."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            gemm, *given = arguments
+            given = call(builder, context.get_value_type(element), *given)
+            kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+            builder.call(builder.inttoptr(gemm, kind.as_pointer()), given)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 13), generate
+
+    return product
+
+
+def _rows(bits: int) -> Any:
+    """Return what makes the arguments of a `cblas_?gemm` with integers of so many bits."""
+    flag = ir.IntType(32)
+
+    def arguments(builder: Any, scalar: Any, *given: Any) -> list[Any]:
+        m, n, k, a, turn_a, from_a, b, turn_b, from_b, keep, c, from_c = given
+
+        def size(value: Any) -> Any:
+            return value if bits == _WORD.width else builder.trunc(value, ir.IntType(bits))
+
+        def order(turn: Any) -> Any:
+            return builder.add(builder.trunc(turn, flag), flag(_PLAIN))
+
+        matrices = [scalar(1.0), a, size(from_a), b, size(from_b), builder.sitofp(keep, scalar), c, size(from_c)]
+        return [flag(_ROW_MAJOR), order(turn_a), order(turn_b), size(m), size(n), size(k), *matrices]
+
+    return arguments
+
+
+def _columns(builder: Any, scalar: Any, *given: Any) -> list[Any]:
+    """Return the arguments of Fortran's `?gemm`: all by address; of the transposes, since matrices lie column by column there."""
+    m, n, k, a, turn_a, from_a, b, turn_b, from_b, keep, c, from_c = given
+    letter = ir.IntType(8)
+
+    def at(value: Any) -> Any:
+        place = cgutils.alloca_once(builder, value.type)
+        builder.store(value, place)
+        return place
+
+    def size(value: Any) -> Any:
+        return at(builder.trunc(value, ir.IntType(32)))
+
+    def order(turn: Any) -> Any:
+        return at(builder.select(builder.trunc(turn, ir.IntType(1)), letter(ord("T")), letter(ord("N"))))
+
+    matrices = [at(scalar(1.0)), b, size(from_b), a, size(from_a), at(builder.sitofp(keep, scalar)), c, size(from_c)]
+    return [order(turn_b), order(turn_a), size(n), size(m), size(k), *matrices]
+
+
+product_rows64_f4, product_rows64_f8 = _product(types.float32, _rows(64)), _product(types.float64, _rows(64))
+product_rows32_f4, product_rows32_f8 = _product(types.float32, _rows(32)), _product(types.float64, _rows(32))
+product_columns_f4, product_columns_f8 = _product(types.float32, _columns), _product(types.float64, _columns)

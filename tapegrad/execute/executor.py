@@ -22,7 +22,7 @@ PLACES = {
     "ARGS": 200,
     "COUNT": 208,
     "STEP": 216,
-    "REFUSED": 224,
+    "FAILED": 224,
     "ASLEEP": 256,
     "STOP": 320,
     "READ": 384,
@@ -72,8 +72,8 @@ def kernel(run, pool, unused):
                 store_word(pool + ARGS, args)
                 store_word(pool + COUNT, count)
                 store_word(pool + STEP, step)
+                store_word(pool + FAILED, 0)
                 store_word(pool + DONE, 0)
-                store_word(pool + REFUSED, 0)
                 task = ((atomic_word(pool + TICKET) >> 24) + 1) << 24
                 ticket = task + (chunks << 12)
                 store_atomic_word(pool + TICKET, ticket)
@@ -84,7 +84,7 @@ def kernel(run, pool, unused):
                     if replace_word(pool + TICKET, ticket, ticket + 1) != 0:
                         lo = (ticket & 0xFFF) * step
                         if call(function, args, lo, least(lo + step, count)) != 0:
-                            store_atomic_word(pool + REFUSED, 1)
+                            store_word(pool + FAILED, 1)
                         add_to_word(pool + DONE, 1)
                     ticket = atomic_word(pool + TICKET)
                 waited = 0
@@ -93,9 +93,9 @@ def kernel(run, pool, unused):
                     waited += 1
                     if waited % 1024 == 0:
                         call(word(pool + YIELD), 0, 0, 0)
-                refused = atomic_word(pool + REFUSED)
+                failed = word(pool + FAILED)
                 store_atomic_word(pool, 0)
-                if refused != 0:
+                if failed != 0:
                     return -1
                 continue
         lo = 0
@@ -123,7 +123,7 @@ def kernel(pool, unused, also_unused):
             if replace_word(pool + TICKET, ticket, ticket + 1) != 0:
                 lo = (ticket & 0xFFF) * step
                 if call(function, args, lo, least(lo + step, count)) != 0:
-                    store_atomic_word(pool + REFUSED, 1)
+                    store_word(pool + FAILED, 1)
                 add_to_word(pool + DONE, 1)
             waited = 0
         elif waited < PATIENCE:

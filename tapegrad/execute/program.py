@@ -210,8 +210,9 @@ class _Assembly:
         if given:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
-        helpers = "pool()" if any([is_large(count, step) for _, _, count, step in self.instructions[first:]]) else "0"
-        self.lines.append(f"if (status := execute(run{number}, {helpers}, 0)): raise LayoutChanged if status > 0 else Refused")
+        large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
+        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, 0)")
+        self.lines.append("if status: raise LayoutChanged if status > 0 else Refused")
 
     def _row(self, place: int, given: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
@@ -315,7 +316,7 @@ class _Assembly:
         base = memory.__array_interface__["data"][0]
         arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
 
-        def at(place: Any) -> Any:
+        def at(place: Any) -> int:
             return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
 
         for place, value in self.words.entries:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..primitives.indexing import block_start, index_shape
+from ..primitives.indexing import block_start, result_shape
 from ..tape.types import Shape, contiguous_strides
 from .memory import Input, Number, Written
 from .special_source import Source, block, broadcast_to, copy, product, rows_and_columns, rows_per_call, without
@@ -223,15 +223,8 @@ def _index_put(node: Any, operands: list[Any]) -> list[Written] | None:
     types = [operand.type for operand in node.operands]
     pattern, lengths = node.parameters["pattern"], node.type.shape
     target = _patterned(pattern, indices, types[2:], contiguous_strides(lengths), lengths)
-    shape = _elements_of(pattern, types[2:], lengths)
+    shape = result_shape(lengths, types[2:], pattern)
     return _write(node, a, value, shape, broadcast_to(value, shape, types[1].shape), target, node.parameters["accumulate"])
-
-
-def _elements_of(pattern: tuple[str, ...], types: list[Any], lengths: Shape) -> Shape:
-    """Return the shape of what index tensors with this pattern pick."""
-    kept = [length for length, kind in zip(lengths, pattern, strict=True) if kind == ":"]
-    start = block_start(pattern)
-    return (*kept[:start], *index_shape(types), *kept[start:])
 
 
 KERNELS = {

@@ -13,10 +13,14 @@ from typing import Any
 
 from . import special_indexing, special_losses
 from .memory import Written
+from .products import lower_product
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
+    "matmul": lower_product,
+    "matmul_nt": lower_product,
+    "matmul_tn": lower_product,
 }
 
 

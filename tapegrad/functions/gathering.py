@@ -191,8 +191,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     require_tensor("index_add", source, "source", 4)
     start = here()
     result = record(row_indexing.index_add, (input, index, source if alpha == 1 else source * alpha), (axis,))
-    if 0 not in input.shape:
-        _check_known(index, axis, size)
+    if 0 not in input.shape and _is_known(index):
+        row_indexing.check_added(read(index), (size, *input.shape[1:]), axis)
     return show("IndexAddBackward0", result, start)
 
 

@@ -128,10 +128,20 @@ index_select = linear(
 )
 
 
+def check_added(index: Any, rows_shape: Shape, axis: int) -> None:
+    """Raise for positions outside an axis, which is the first one in this shape; a vector has an error of its own."""
+    if len(rows_shape) > 1:
+        check_range(index, axis, rows_shape[0])
+    elif first_outside(index, 0, rows_shape[0]) is not None:
+        raise IndexError("index out of range in self")
+
+
 def _index_add(a: Any, index: Any, source: Any, axis: int) -> Any:
     rows = _rows_first(a, axis)
     index = index.reshape(-1)
-    check_range(index, axis, len(rows))
+    if a.size == 0:
+        return a  # PyTorch checks no position then
+    check_added(index, rows.shape, axis)
     source = _rows_first(source, axis)
     length = math.prod(rows.shape[1:])
     result = add_rows(rows.reshape(len(rows), length), index, source.reshape(len(source), length))

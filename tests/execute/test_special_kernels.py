@@ -112,7 +112,7 @@ def check_errors(compute: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     compile_plan = tiering.compile_plan
 
-    def compile_and_note(plan: Any, environment: list[Any]) -> Any:
+    def compile_and_note(plan: Any, environment: list[Any], draft: Any = None) -> Any:
         program = compile_plan(plan, environment)
         compiled.append((plan, program))
         return program

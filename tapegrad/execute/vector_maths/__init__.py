@@ -16,9 +16,17 @@ from typing import Any
 # The functions: their module here, and the number of their arguments.
 FUNCTIONS: dict[str, tuple[str, int]] = {
     "exp": ("exponentials", 1),
+    "exp2": ("exponentials", 1),
+    "expm1": ("exponentials", 1),
     "log": ("logarithms", 1),
+    "log10": ("logarithms", 1),
+    "log1p": ("logarithms", 1),
+    "log2": ("logarithms", 1),
+    "log_sigmoid": ("logistic", 1),
+    "pow": ("powers", 2),
     "rsqrt": ("powers", 1),
     "sigmoid": ("logistic", 1),
+    "softplus": ("logistic", 1),
     "sqrt": ("powers", 1),
     "tanh": ("hyperbolic", 1),
 }

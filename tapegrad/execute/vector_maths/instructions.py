@@ -90,6 +90,16 @@ def copy_sign(typing_context: Any, magnitude: Any, sign: Any) -> Any:
     return magnitude(magnitude, magnitude), generate
 
 
+@instruction
+def floor(typing_context: Any, x: Any) -> Any:
+    """Return the greatest whole number not above ``x``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.call(builder.module.declare_intrinsic("llvm.floor", [arguments[0].type]), arguments)
+
+    return x(x), generate
+
+
 def polynomial(form: Format, *coefficients: float) -> Any:
     """Return a function that evaluates a polynomial by Horner's rule; the coefficient of the highest power comes first."""
 
