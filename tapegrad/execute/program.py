@@ -19,6 +19,7 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
 from . import kernels, native
+from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
@@ -45,6 +46,8 @@ class Program:
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self.source = assembly.source
         self.kernels = assembly.kernels
+        self.arena_size = assembly.arena_size
+        self.was_used = False  # since arenas.py looked last
         self._link = assembly.link
         self._kept: Any = None  # the tables that the machine code reads, and the arena
         self._function: Any = None
@@ -62,7 +65,18 @@ class Program:
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
         if self._function is None:
+            arenas.admit(self)
             self._function, self._kept = self._link()
+
+    def release(self) -> bool:
+        """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        is_free = not self._is_running
+        if is_free:
+            self._function = self._kept = None
+        self._lock.release()
+        return is_free
 
     def __call__(self, values: list[Any]) -> None:
         with self._lock:  # the tables and the arena are those of one run at a time
@@ -71,6 +85,7 @@ class Program:
             self._is_running = True
             try:
                 self.link()
+                self.was_used = True
                 if self._calls_numpy:
                     with np.errstate(all="ignore"):
                         self._function(values)
@@ -359,7 +374,7 @@ class _Assembly:
         base = memory.__array_interface__["data"][0]
         arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
 
-        def at(place: Any) -> int:
+        def at(place: Any) -> Any:
             return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
 
         for place, value in self.words.entries:
