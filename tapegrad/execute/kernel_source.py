@@ -244,7 +244,8 @@ class Writer:
                 lines.append(f"{self.names[step.slot]} = {self._value(step)}")
             elif self._reduces_rows(step):
                 name = f"t{self.names[step.slot][1:]}"
-                lines.append(f"{name} = {_combine(step, name, cast(self.names[step.operands[0]], _wide(step), self._kind_of(step.operands[0])))}")
+                value = cast(self.names[step.operands[0]], _wide(step), self._kind_of(step.operands[0]))
+                lines.append(f"{name} = {_combine(step, name, value)}")
             if step.level == ROW and step.slot in self.stored:
                 lines.append(f"{self.stored[step.slot]}[r] = {storable(self.names[step.slot], step.kind)}")
         return lines
