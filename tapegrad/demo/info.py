@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from .. import __version__
-from ..execute import disk_cache, kernels
+from ..execute import arenas, disk_cache, kernels
 from ..execute.threads import get_num_threads, usable_cores
 from ..tape import trace, types
 from ..tape.modes import get_mode
@@ -32,6 +32,7 @@ def report() -> str:
     facts += [(name, f"{size:,} of at most {limit:,}") for name, size, limit in _caches()]
     facts.append(("plans", f"{sum(1 for _ in _plans()):,}"))
     facts.append(("kernels", f"{len(kernels.kernels()):,} of at most {kernels.LIMIT:,}"))
+    facts.append(("arenas", f"{arenas.arenas.total() / (1 << 20):,.1f} of at most {arenas.LIMIT >> 20:,} MiB"))
     facts.append(("kernel cache", f"{describe()}, in {disk_cache.folder()}"))
     width = max(len(name) for name, _ in facts)
     return "\n".join(f"{name:{width}}  {fact}" for name, fact in facts)

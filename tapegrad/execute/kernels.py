@@ -134,6 +134,7 @@ def _after_fork() -> None:
     """In a forked child: whoever held the lock is not here."""
     global _lock
     _lock = threading.RLock()
+    native._lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

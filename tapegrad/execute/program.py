@@ -19,6 +19,7 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
 from . import kernels, native
+from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
@@ -45,6 +46,8 @@ class Program:
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self.source = assembly.source
         self.kernels = assembly.kernels
+        self.arena_size = assembly.arena_size
+        self.was_used = False  # since arenas.py looked last
         self._link = assembly.link
         self._kept: Any = None  # the tables that the machine code reads, and the arena
         self._function: Any = None
@@ -62,7 +65,18 @@ class Program:
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
         if self._function is None:
+            arenas.admit(self)
             self._function, self._kept = self._link()
+
+    def release(self) -> bool:
+        """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        is_free = not self._is_running
+        if is_free:
+            self._function = self._kept = None
+        self._lock.release()
+        return is_free
 
     def __call__(self, values: list[Any]) -> None:
         with self._lock:  # the tables and the arena are those of one run at a time
@@ -71,6 +85,7 @@ class Program:
             self._is_running = True
             try:
                 self.link()
+                self.was_used = True
                 if self._calls_numpy:
                     with np.errstate(all="ignore"):
                         self._function(values)
@@ -158,7 +173,7 @@ class _Assembly:
         """Return the variable (or place) that holds a value in Python; a view is made here."""
         if slot in self.variables:
             return f"v{slot}"
-        view = self.fusion.views.get(slot)
+        view = self.fusion.views.get(slot) or self.fusion.window_of(slot)
         if view is None:
             if slot in self.fusion.places:
                 raise AssertionError(f"slot {slot} is not shown to Python")
@@ -168,7 +183,7 @@ class _Assembly:
             code = self._variable(node.operands[SAME[node.primitive.name]].slot)
         else:
             self.names[f"f{slot}"] = node.run
-            code = f"f{slot}({self._variable(node.operands[0].slot)})"
+            code = f"f{slot}({', '.join([self._variable(operand.slot) for operand in node.operands])})"
         self.lines.append(f"v{slot} = {code}")
         self.variables.add(slot)
         return f"v{slot}"
@@ -346,7 +361,7 @@ class _Assembly:
         base = memory.__array_interface__["data"][0]
         arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
 
-        def at(place: Any) -> int:
+        def at(place: Any) -> Any:
             return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
 
         for place, value in self.words.entries:
@@ -389,17 +404,25 @@ def _in_order(fusion: Fusion) -> list[Any]:
     order: list[Any] = []
     while left:
         for is_call in (True, False):
-            ready = []
-            for place in left:
-                if isinstance(fusion.stages[place], Call) == is_call and needs[place] <= done:
-                    ready.append(fusion.stages[place])
-                    done.add(place)
+            ready = _ready(fusion, left, needs, done, is_call)
             left = [place for place in left if place not in done]
             if is_call:
                 order += ready
             elif ready:
                 order.append(ready)
     return order
+
+
+def _ready(fusion: Fusion, left: list[int], needs: list[set[int]], done: set[int], is_call: bool) -> list[Any]:
+    """Return the calls (or else what kernels do) that can be run now, one after the other; their places are done then."""
+    ready: list[Any] = []
+    while True:
+        found = [place for place in left if isinstance(fusion.stages[place], Call) == is_call and place not in done]
+        found = [place for place in found if needs[place] <= done]
+        if not found:
+            return ready
+        ready += [fusion.stages[place] for place in found]
+        done.update(found)
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:

@@ -82,7 +82,7 @@ class Compiled:
         program = None
         if self.spent >= threshold:
             draft, self.draft = self.draft, None
-            program = compile_plan(plan, environment, draft)
+            program = compile_plan(plan, environment) if draft is None else _linked(draft)
             self.is_hopeless = program is None
         elif self.draft is None:
             self.draft = draft_plan(plan, environment)
@@ -127,16 +127,20 @@ def draft_plan(plan: Plan, environment: list[Any]) -> Any:
     return Program(plan.nodes, plan.live, plan.residuals, {slot: layout for slot, layout in layouts.items() if layout is not None})
 
 
-def compile_plan(plan: Plan, environment: list[Any], draft: Any = None) -> Any:
-    """Return the compiled form of a plan, as soon as its kernels are there; None, and a warning, if there is one that cannot be had."""
-    program = draft if draft is not None else draft_plan(plan, environment)
-    if program is not None:
-        from .kernels import NoKernel, warn_once
+def compile_plan(plan: Plan, environment: list[Any]) -> Any:
+    """Return the compiled form of a plan, as soon as its kernels are there; None if it cannot be compiled."""
+    draft = draft_plan(plan, environment)
+    return None if draft is None else _linked(draft)
 
-        try:
-            program.request()
-            program.link()
-        except NoKernel as error:
-            warn_once("not compiled", str(error))
-            return None
+
+def _linked(program: Any) -> Any:
+    """Return the program with its kernels; None, and a warning, if there is one that cannot be had."""
+    from .kernels import NoKernel, warn_once
+
+    try:
+        program.request()
+        program.link()
+    except NoKernel as error:
+        warn_once("not compiled", str(error))
+        return None
     return program

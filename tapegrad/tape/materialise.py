@@ -86,12 +86,13 @@ def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
 
 def _cached(trace: Node) -> dict[Any, Any]:
     """Return what is remembered of a trace: its path, the slots of its outside values, and plans by live slots."""
-    if trace.plans is None:
+    cached: dict[Any, Any] | None = trace.plans
+    if cached is None:
         path = path_to(trace)
         outside = {node.slot for node in path if node.primitive is IMPORT}
         outside.update([operand.slot for node in path for operand in node.operands if operand.node is None])
-        trace.plans = {"path": path, "outside": frozenset(outside)}
-    return trace.plans
+        cached = trace.plans = {"path": path, "outside": frozenset(outside)}
+    return cached
 
 
 def _outside_slots(trace: Node) -> frozenset[int]:

@@ -99,6 +99,18 @@ def test_threads_that_run_large_programs_at_once() -> None:
     assert not wrong
 
 
+def test_an_error_in_a_shared_instruction_is_raised() -> None:
+    tapegrad.set_num_threads(2)
+    x = tapegrad.arange(10.0)
+    positions = tapegrad.arange(LENGTH) % 10
+    for wrong in (LENGTH - 1, 0, LENGTH // 2):
+        index = positions.clone()
+        index[wrong] = 10
+        with pytest.raises(IndexError, match="out of range"):
+            x.index_select(0, index).sum().item()
+    assert x.index_select(0, positions).sum().item() == 4.5 * LENGTH
+
+
 FORK = """
 import os
 import tapegrad as t
