@@ -333,3 +333,50 @@ def _columns(builder: Any, scalar: Any, *given: Any) -> list[Any]:
 product_rows64_f4, product_rows64_f8 = _product(types.float32, _rows(64)), _product(types.float64, _rows(64))
 product_rows32_f4, product_rows32_f8 = _product(types.float32, _rows(32)), _product(types.float64, _rows(32))
 product_columns_f4, product_columns_f8 = _product(types.float32, _columns), _product(types.float64, _columns)
+
+
+# Rows that are copied and added a vector at a time. Whoever uses these has memory for a whole vector behind the row's end.
+
+
+def _vector(element: Any, builder: Any, context: Any, address: Any, lanes: int) -> Any:
+    return builder.inttoptr(address, ir.VectorType(context.get_value_type(element), lanes).as_pointer())
+
+
+def _copy_vector(element: Any, lanes: int) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def copy_vector(typing_context: Any, to: Any, source: Any) -> tuple[Signature, Any]:
+        """Copy 64 bytes."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            to, source = [_vector(element, builder, context, address, lanes) for address in arguments]
+            builder.store(builder.load(source, align=4), to, align=4)
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.intp), generate
+
+    return copy_vector
+
+
+def _add_vector(element: Any, lanes: int) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def add_vector(typing_context: Any, to: Any, source: Any, count: Any) -> tuple[Signature, Any]:
+        """Add the first `count` elements of 64 bytes."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            to, source = [_vector(element, builder, context, address, lanes) for address in arguments[:2]]
+            numbers = ir.VectorType(ir.IntType(32), lanes)
+            one = builder.insert_element(numbers(ir.Undefined), builder.trunc(arguments[2], ir.IntType(32)), ir.IntType(32)(0))
+            count = builder.shuffle_vector(one, numbers(ir.Undefined), numbers([0] * lanes))
+            is_meant = builder.icmp_signed("<", numbers(list(range(lanes))), count)
+            old = builder.load(to, align=4)
+            total = builder.fadd(old, builder.load(source, align=4))
+            builder.store(builder.select(is_meant, total, old), to, align=4)
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.intp, types.intp), generate
+
+    return add_vector
+
+
+copy_vector_f4, copy_vector_f8 = _copy_vector(types.float32, 16), _copy_vector(types.float64, 8)
+add_vector_f4, add_vector_f8 = _add_vector(types.float32, 16), _add_vector(types.float64, 8)

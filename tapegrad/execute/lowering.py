@@ -30,6 +30,17 @@ class Formula:
         return self.expression
 
 
+class Converted:
+    """Stands as the primitive of a part: a Python number as a 0-d value of a dtype, which refuses what the dtype cannot hold."""
+
+    name = "converted number"
+    casts = None
+    check_numbers = None
+
+    def kernel_for(self, types: Any, parameters: Any) -> None:
+        """Return nothing: it is an instruction of its own."""
+
+
 class Part:
     """A part of a record: to the fusion, a record like others."""
 
@@ -67,6 +78,10 @@ class Parts:
         """Add an expression of the operands' elements."""
         return self._add(Formula(expression), operands, {}, make_type(dtype, shape))
 
+    def number(self, number: Any, dtype: dtypes.dtype) -> Part:
+        """Add a Python number as a value of a dtype."""
+        return self._add(Converted(), (number,), {}, make_type(dtype, ()))
+
     def shaped(self, a: Any, shape: Shape) -> Any:
         """Return a value with another shape, of the same elements in order."""
         return a if a.type.shape == shape else self.row("reshape", a, shape=shape)
@@ -81,7 +96,7 @@ class Parts:
 def parts_of(node: Any, first_slot: int) -> list[Part] | None:
     """Return the parts of a record, or None if it has none."""
     lower = LOWERINGS.get(node.primitive.name)
-    if lower is None or any([not operand.type.numel or operand.type.is_number for operand in node.operands]):
+    if lower is None or not all([operand.type.numel for operand in (*node.operands, *node.outputs)]):
         return None
     parts = Parts(node, first_slot)
     return parts.finish() if lower(parts, *node.operands, **node.parameters) else None
@@ -161,9 +176,22 @@ def _groups(shape: Shape, axes: Shape) -> list[Shape]:
     return [tuple(group) for group in groups]
 
 
+# Numbers that a row checks: once, before loops read them
+
+
+def _masked_fill(parts: Parts, a: Any, mask: Any, value: Any) -> bool:
+    dtype = a.type.dtype
+    if not value.type.is_number or (value.type.dtype.is_floating_point and not dtype.is_floating_point):
+        return False
+    number = parts.number(value, dtype)
+    parts.formula("where(b, c, a)", dtype, parts.node.type.shape, a, mask, number)
+    return True
+
+
 LOWERINGS: dict[str, Callable[..., bool]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
+    "masked_fill": _masked_fill,
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all")},
 }

@@ -7,8 +7,10 @@ no one outside sees lies in the program's own arena, which every replay uses aga
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -23,21 +25,21 @@ from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
 from .memory import SIZES, Memory, Number, Written
 from .threads import is_large, pool
-from .tiering import Refused
+from .tiering import LayoutChanged, Refused
 
 _ALIGNMENT = 64
 
 
-class LayoutChanged(Exception):  # noqa: N818 - it tells of a change, and is always caught
-    """An array is not laid out as it was when the program was made."""
+class Busy(Exception):  # noqa: N818 - it is no error, and is always caught
+    """The program is wanted in the midst of its own run: a signal's handler or a finalizer computes the same."""
 
 
 class Program:
-    """Compiled from the nodes of a plan, as they were run once: `seen` has the values of that run."""
+    """Compiled from the nodes of a plan, for values that are laid out like this."""
 
-    def __init__(self, nodes: list[Any], live: Any, residuals: Any, seen: list[Any]) -> None:
-        self.lock = threading.Lock()
-        layouts = {slot: _strides(value) for slot, value in enumerate(seen) if isinstance(value, np.ndarray)}
+    def __init__(self, nodes: list[Any], live: Any, residuals: Any, layouts: dict[int, Shape]) -> None:
+        self.be_free()
+        _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
         self.fusion = Fusion(nodes, shown & made, layouts)
@@ -51,6 +53,11 @@ class Program:
         self._function: Any = None
         self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
 
+    def be_free(self) -> None:
+        """Be as a program is that nobody runs."""
+        self._lock = threading.RLock()
+        self._is_running = False
+
     def request(self) -> None:
         """Let the kernels be compiled in the background."""
         kernels.request([*self.kernels, EXECUTE])
@@ -63,31 +70,65 @@ class Program:
 
     def release(self) -> bool:
         """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
-        if not self.lock.acquire(blocking=False):
+        if not self._lock.acquire(blocking=False):
             return False
-        self._function = self._kept = None
-        self.lock.release()
-        return True
+        is_free = not self._is_running
+        if is_free:
+            self._function = self._kept = None
+        self._lock.release()
+        return is_free
 
     def __call__(self, values: list[Any]) -> None:
-        with self.lock:  # the tables and the arena are those of one run at a time
-            self.link()
-            self.was_used = True
-            if self._calls_numpy:
-                with np.errstate(all="ignore"):
+        with self._lock:  # the tables and the arena are those of one run at a time
+            if self._is_running:
+                raise Busy
+            self._is_running = True
+            try:
+                self.link()
+                self.was_used = True
+                if self._calls_numpy:
+                    with np.errstate(all="ignore"):
+                        self._function(values)
+                else:
                     self._function(values)
-            else:
-                self._function(values)
+            finally:
+                self._is_running = False
 
 
-def _strides(array: Any) -> Shape:
-    """Return an array's strides in elements; those of dimensions of length 1 as in a contiguous array."""
-    usual = contiguous_strides(array.shape)
-    itemsize = array.itemsize
-    return tuple([
-        u if length == 1 else stride // itemsize if stride % itemsize == 0 else stride
-        for stride, length, u in zip(array.strides, array.shape, usual, strict=True)
-    ])
+_programs: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """In a forked child: whoever ran a program is not here."""
+    for program in list(_programs):
+        program.be_free()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def layout_of(value: Any) -> Shape | None:
+    """Return an array's strides in elements, those of dimensions of length 1 as in a contiguous array.
+
+    None is for what kernels cannot read: numbers and failures, and arrays whose elements lie across the grid of their size.
+    """
+    if isinstance(value, np.generic):
+        return ()
+    if value.__class__ is not np.ndarray or not value.flags.aligned:
+        return None
+    size = value.itemsize
+    if any([stride % size for stride in value.strides]):
+        return None
+    usual = contiguous_strides(value.shape)
+    return tuple([u if length == 1 else stride // size for stride, length, u in zip(value.strides, value.shape, usual, strict=True)])
+
+
+def _array(value: Any) -> Any:
+    """Return the array of a value without dimensions, for which NumPy's functions give a scalar."""
+    if not isinstance(value, np.generic):
+        raise LayoutChanged
+    return np.asarray(value)
 
 
 class _Words:
@@ -118,7 +159,7 @@ class _Assembly:
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
         self.arena_size = 0
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
+        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray, "array": _array}
         self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
         self.entered: set[int] = set()
@@ -141,7 +182,7 @@ class _Assembly:
         """Return the variable (or place) that holds a value in Python; a view is made here."""
         if slot in self.variables:
             return f"v{slot}"
-        view = self.fusion.views.get(slot)
+        view = self.fusion.views.get(slot) or self.fusion.window_of(slot)
         if view is None:
             if slot in self.fusion.places:
                 raise AssertionError(f"slot {slot} is not shown to Python")
@@ -151,7 +192,7 @@ class _Assembly:
             code = self._variable(node.operands[SAME[node.primitive.name]].slot)
         else:
             self.names[f"f{slot}"] = node.run
-            code = f"f{slot}({self._variable(node.operands[0].slot)})"
+            code = f"f{slot}({', '.join([self._variable(operand.slot) for operand in node.operands])})"
         self.lines.append(f"v{slot} = {code}")
         self.variables.add(slot)
         return f"v{slot}"
@@ -207,8 +248,12 @@ class _Assembly:
                 made = self.fusion.places.get(slot)
                 if made is not None and isinstance(self.fusion.stages[made], Call):
                     self.lines.append(f"{variable} = asarray({variable})")
-                elif made is None:
+                elif made is None and self._shape_of(slot):
                     outside.append(variable)
+                elif made is None:
+                    self.lines += [f"v{slot} = {variable}", f"if v{slot}.__class__ is not ndarray: v{slot} = array(v{slot})"]
+                    self.variables.add(slot)
+                    variable = f"v{slot}"
                 values.append(f"id({variable})")
             else:
                 self.numbers[slot] = begin + place

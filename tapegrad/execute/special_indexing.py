@@ -11,7 +11,7 @@ from typing import Any
 from ..primitives.indexing import block_start, result_shape
 from ..tape.types import Shape, contiguous_strides
 from .memory import Input, Number, Written
-from .special_source import Source, block, broadcast_to, copy, product, rows_and_columns, rows_per_call, without
+from .special_source import Source, block, broadcast_to, checked_number, copy, product, rows_and_columns, rows_per_call, without
 
 _MOST_WIDE = 1 << 22  # elements of float32 that are added to in float64: what is more would take much memory
 
@@ -149,7 +149,7 @@ def _write(
     is_number = source.__class__ is Number
     if not numel or not product(shape) or (adds and (kind == "b1" or (kind == "f4" and numel > _MOST_WIDE))):
         return None
-    if is_number and kind not in ("f4", "f8") or not is_number and source.kind != kind:
+    if not is_number and source.kind != kind:
         return None
     indexed, positions = target
     elements = _Elements(shape, indexed, strides, positions)
@@ -157,11 +157,11 @@ def _write(
     code.elements("y", node.slot, kind)
     code.integer("count", elements.count)
     begin = end = ""
+    value: str | None
     if is_number:
-        code.number("v", source)
-        if kind == "f4":
-            code.head.append("if 3.4028234663852886e38 < abs(f8(v)) < np.inf:\n    return 1")
-        value = f"{kind}(v)"
+        value = checked_number(code, "v", source, kind)
+        if value is None:
+            return None
     else:
         code.elements("x", source.slot, kind)
         value = "x[own]"

@@ -11,13 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import special_indexing, special_losses
+from . import special_indexing, special_losses, special_movement, special_scans
+from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
 from .products import lower_product
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
+    **special_movement.KERNELS,
+    **special_scans.KERNELS,
+    "convolution": lower_convolution,
+    "convolution_input": lower_convolution_input,
+    "convolution_weight": lower_convolution_weight,
     "matmul": lower_product,
     "matmul_nt": lower_product,
     "matmul_tn": lower_product,

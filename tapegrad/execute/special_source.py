@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
@@ -12,6 +12,15 @@ from .memory import HEAD, SIZES, Input, Memory, Number, Written, loaded, storabl
 
 _CHUNK = 1 << 16  # elements that one call of a kernel gets, at least
 _MOST_CHUNKS = 64
+_LARGEST_FLOAT = "3.4028234663852886e38"
+# What integers may be, and stay as they are through a float as well, as they may have to.
+_BITS = {
+    "i1": (-(1 << 7), (1 << 7) - 1),
+    "i2": (-(1 << 15), (1 << 15) - 1),
+    "i4": (-(1 << 31), (1 << 31) - 1),
+    "i8": (-(1 << 53), 1 << 53),
+    "u1": (0, (1 << 8) - 1),
+}
 
 
 class Source:
@@ -45,7 +54,7 @@ class Source:
         """Give a name to memory for so many elements; a kernel with scratch memory is one call."""
         self.head.append(f"{name} = pointer_{kind}({self.word('scratch', SIZES[kind] * count)})")
 
-    def places(self, lengths: Sequence[int], strides: dict[str, Sequence[int]]) -> str:
+    def places(self, lengths: Sequence[int], strides: Mapping[str, Sequence[int]]) -> str:
         """Return the lines that set each name to where row `r`, counted over these dimensions, begins."""
         lines = []
         if len(lengths) > 1:
@@ -118,6 +127,12 @@ def rows_and_columns(shape: Shape, *every: Sequence[int]) -> tuple[list[int], in
     return lengths[:-1], lengths[-1], [(own[:-1], own[-1]) for own in strides]
 
 
+def is_even(strides: Shape, lengths: Shape) -> bool:
+    """Whether elements with these strides are evenly spaced, in order."""
+    long = [axis for axis, length in enumerate(lengths) if length != 1]
+    return all([strides[axis] == strides[after] * lengths[after] for axis, after in zip(long, long[1:], strict=False)])
+
+
 def product(lengths: Sequence[int]) -> int:
     """Return the product of lengths."""
     total = 1
@@ -133,10 +148,49 @@ def without(strides: Shape, axis: int) -> Shape:
 
 def broadcast_to(given: Input | Number, shape: Shape, own: Shape) -> Shape:
     """Return the strides over a shape of a value that is broadcast to it, from its own shape; of a number 0."""
-    if given.__class__ is Number:
+    if isinstance(given, Number):
         return (0,) * len(shape)
-    strides = [0 if length == 1 else stride for length, stride in zip(own, given.strides, strict=True)]  # type: ignore[union-attr]
+    strides = [0 if length == 1 else stride for length, stride in zip(own, given.strides, strict=True)]
     return (*[0] * (len(shape) - len(own)), *strides)
+
+
+def checked_number(code: Source, name: str, number: Number, kind: str) -> str | None:
+    """Name a number that is to be stored as this kind; return its code, after lines that return 1 if it is too large.
+
+    None stands for a number that no kernel converts: a float as an integer.
+    """
+    code.number(name, number)
+    if kind == "f4":
+        code.head.append(f"if {_LARGEST_FLOAT} < abs(f8({name})) < np.inf:\n    return 1")
+    elif kind in _BITS:
+        if number.is_float:
+            return None
+        low, high = _BITS[kind]
+        code.head.append(f"if {name} < {low} or {name} > {high}:\n    return 1")
+    return storable(cast(name, kind), kind)
+
+
+def position(code: Source, name: str, place: Input | Number, size: int, last: int) -> str | None:
+    """Return the lines that find a position along an axis of this size, with `last` more after it; None if it is no integer.
+
+    A negative one counts from the end; out of range they return 1.
+    """
+    if isinstance(place, Number):
+        if place.is_float:
+            return None
+        code.number(name, place)
+    else:
+        if place.kind not in ("i4", "i8"):
+            return None
+        code.elements(f"{name}s", place.slot, place.kind)
+        code.head.append(f"{name} = i8({name}s[0])")
+    code.integer(f"{name}_size", size)
+    code.integer(f"{name}_last", last)
+    return f"""\
+if {name} < 0:
+    {name} += {name}_size
+if {name} < 0 or {name} + {name}_last >= {name}_size:
+    return 1"""
 
 
 # Copies
@@ -149,43 +203,63 @@ def copy(
     kind: str,
     strides: tuple[Shape, Shape] | None = None,
     offsets: tuple[int, int] = (0, 0),
+    adds: bool = False,
 ) -> Written:
-    """Return a kernel that copies elements into the memory of a result, of another kind perhaps.
+    """Return a kernel that copies elements into the memory of a result, of another kind perhaps, or adds them to what is there.
 
     `strides` and `offsets` are those in the source and in the result; if not given, the result's are of a contiguous array.
     """
     code = Source()
+    code.integer("begin", offsets[1])
+    return copy_from(code, shape, source, target, kind, strides, offsets[0], adds)
+
+
+def copy_from(
+    code: Source,
+    shape: Shape,
+    source: Input,
+    target: int,
+    kind: str,
+    strides: tuple[Shape, Shape] | None,
+    first: int = 0,
+    adds: bool = False,
+) -> Written:
+    """Return a kernel that copies elements to `begin`, which the code has found already."""
     from_strides, to_strides = strides or (source.strides, contiguous_strides(shape))
     rows, columns, ((from_rows, from_column), (to_rows, to_column)) = rows_and_columns(shape, from_strides, to_strides)
     code.elements("x", source.slot, source.kind)
     code.elements("y", target, kind)
     code.integer("n", columns)
-    code.integer("first", offsets[0])
-    code.integer("begin", offsets[1])
+    code.integer("first", first)
     places = code.places(rows, {"a": from_rows, "b": to_rows})
     value = f"x[a{code.step('c', from_column)}]"
     if source.kind != kind:
         value = storable(cast(loaded(value, source.kind), kind, source.kind), kind)
     count = product(rows)
+    code.integer("count", count)
+    first_row, last_row = ("0", "count") if adds else ("lo", "hi")  # what is added may be added to one element
+    sign = ("|=" if kind == "b1" else "+=") if adds else "="
     body = f"""\
-for r in range(lo, hi):
+for r in range({first_row}, {last_row}):
 {block(places)}
     a += first
     b += begin
     for j in range(n):
-        y[b{code.step('d', to_column)}] = {value}"""
-    return code.written(body, count, rows_per_call(count, columns))
+        y[b{code.step('d', to_column)}] {sign} {value}"""
+    return code.written(body) if adds else code.written(body, count, rows_per_call(count, columns))
 
 
-def fill(target: int, kind: str, numel: int, value: Number | None = None) -> Written:
-    """Return a kernel that sets all elements of a result to a number, or to zero."""
+def fill(target: int, kind: str, numel: int, value: Number | None = None) -> Written | None:
+    """Return a kernel that sets all elements of a result to a number, or to zero; None if it does not convert the number."""
     code = Source()
     code.elements("y", target, kind)
+    number: str | None = f"{stored_kind(kind)}(0)"
     if value is not None:
-        code.number("v", value)
-    stored = stored_kind(kind)
+        number = checked_number(code, "v", value, kind)
+    if number is None:
+        return None
     body = f"""\
-x = {f"{stored}(0)" if value is None else storable(cast("v", kind), kind)}
+x = {number}
 for j in range(lo, hi):
     y[j] = x"""
     return code.written(body, numel, rows_per_call(numel, 1))

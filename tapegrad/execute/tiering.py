@@ -36,6 +36,10 @@ def _threshold() -> float:
 threshold = _threshold()
 
 
+class LayoutChanged(Exception):  # noqa: N818 - it tells of a change, and is always caught
+    """An array is not laid out as it was when the program was made."""
+
+
 class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caught
     """A kernel met data that it does not take; the interpreter raises the error."""
 
@@ -64,9 +68,9 @@ def _structure_of(plan: Plan) -> Structure:
 
 
 class Compiled:
-    """The compiled form of a plan, and what it has cost until it had one."""
+    """The compiled forms of a plan, one for each way its values were laid out, and what it has cost until it had one."""
 
-    __slots__ = ("structure", "cost", "spent", "worth", "draft", "program", "attempts")
+    __slots__ = ("structure", "cost", "worth", "spent", "draft", "programs", "is_hopeless")
 
     def __init__(self, plan: Plan) -> None:
         self.structure = _structure_of(plan)
@@ -74,29 +78,51 @@ class Compiled:
         self.cost = sum([_RECORD + _ELEMENT * output.type.numel for node in plan.nodes for output in node.outputs])
         self.spent = 0.0
         self.draft: Any = None  # a program whose kernels are being compiled
-        self.program: Any = None
-        self.attempts = 0
+        self.programs: list[Any] = []  # the one that ran last comes first
+        self.is_hopeless = False
 
-    def advance(self, plan: Plan, environment: list[Any]) -> None:
-        """Take the next step to a program, if it is time for it: ask for its kernels, or wait for them."""
+    def run(self, plan: Plan, environment: list[Any]) -> bool:
+        """Run the program for these values, if there is one, or it is to be compiled now; return whether that was done."""
+        for place, program in enumerate(self.programs):
+            try:
+                program(environment)
+            except LayoutChanged:
+                continue
+            except Exception:  # interpreting will give it to whoever reads the result
+                return False
+            if place:
+                self.programs.remove(program)
+                self.programs.insert(0, program)
+            return True
+        program = self._advance(plan, environment)
+        if program is None:
+            return False
+        self.programs.insert(0, program)
+        try:
+            program(environment)
+        except Exception:  # as above; or NumPy lays out values otherwise from time to time
+            return False
+        return True
+
+    def _advance(self, plan: Plan, environment: list[Any]) -> Any:
+        """Take the next step to a program, if it is time for it: ask for its kernels, or wait for them and return it."""
         structure = self.structure
-        if self.attempts >= _MOST_LAYOUTS or structure.spent < _HEAD_START * threshold:
-            return
+        if self.is_hopeless or structure.spent < _HEAD_START * threshold or len(self.programs) == _MOST_LAYOUTS:
+            return None
+        program = None
         if structure.spent >= threshold:
             if self.spent < min(self.worth, threshold):
-                return
-            self.attempts += 1
+                return None
             draft, self.draft = self.draft, None
-            self.program = compile_plan(plan, environment) if draft is None else _linked(draft)
-            if self.program is None:
-                self.attempts = _MOST_LAYOUTS
+            program = compile_plan(plan, environment) if draft is None else _linked(draft)
+            self.is_hopeless = program is None
         elif not structure.is_requested:
             structure.is_requested = True
             self.draft = draft_plan(plan, environment)
-            if self.draft is None:
-                self.attempts = _MOST_LAYOUTS
-            else:
+            self.is_hopeless = self.draft is None
+            if self.draft is not None:
                 self.draft.request()
+        return program
 
 
 def run_compiled(
@@ -109,36 +135,31 @@ def run_compiled(
     if at_once:
         compiled.spent = max(compiled.spent, threshold)
         compiled.structure.spent = max(compiled.structure.spent, threshold)
-    if compiled.program is None:
-        compiled.advance(plan, environment)
-    program = compiled.program
-    if program is not None:
-        try:
-            program(environment)
-            return
-        except Refused:
-            pass
-        except Exception:  # an array laid out otherwise, or an error that interpreting will give to whoever reads the result
-            compiled.program = None
-    compiled.spent += compiled.cost
-    compiled.structure.spent += compiled.cost
-    run_plan(plan, environment, failure)
+    if not compiled.run(plan, environment):
+        compiled.spent += compiled.cost
+        compiled.structure.spent += compiled.cost
+        run_plan(plan, environment, failure)
 
 
 def draft_plan(plan: Plan, environment: list[Any]) -> Any:
     """Return a plan's program without its kernels, made from one run to see how values are laid out; None if that raises."""
-    from .program import Program
+    from .program import Program, layout_of
 
-    seen = list(environment)
+    values = list(environment)
+    layouts = {slot: layout_of(value) for slot, value in enumerate(values)}
     try:
         with np.errstate(all="ignore"):
-            for run, operands, results, _ in plan.instructions:
-                value = run(*[seen[slot] for slot in operands])
+            for run, operands, results, free in plan.instructions:
+                value = run(*[values[slot] for slot in operands])
                 for slot, part in [(results, value)] if isinstance(results, int) else zip(results, value, strict=True):
-                    seen[slot] = part
+                    values[slot] = part
+                    layouts[slot] = layout_of(part)
+                value = part = None
+                for slot in free:
+                    values[slot] = None
     except Exception:  # it is the interpreter that gives the error to whoever reads the result
         return None
-    return Program(plan.nodes, plan.live, plan.residuals, seen)
+    return Program(plan.nodes, plan.live, plan.residuals, {slot: layout for slot, layout in layouts.items() if layout is not None})
 
 
 def compile_plan(plan: Plan, environment: list[Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +21,7 @@ DTYPES = (*FLOATS, "int64", "int8", "uint8", "bool")
 
 
 @contextmanager
-def compiling(request: pytest.FixtureRequest, tolerance: float = 32.0) -> Iterator[list[Any]]:
+def compiling(tolerance: float = 32.0) -> Iterator[list[Any]]:
     """Compile every plan that is run; give the list of programs. Values differ by so many units in the last place at most."""
     programs: list[Any] = []
     tapegrad.manual_seed(0)
@@ -39,7 +38,6 @@ def compiling(request: pytest.FixtureRequest, tolerance: float = 32.0) -> Iterat
 
     before = tapegrad.get_mode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "TAPEGRAD_CACHE_DIR", str(request.config.cache.mkdir("kernels")))  # type: ignore[union-attr]
         tapegrad.set_mode("interpret")
         patch.setattr(materialise, "run_plan", run)
         try:

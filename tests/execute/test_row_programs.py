@@ -20,8 +20,8 @@ INF, NAN = float("inf"), float("nan")
 
 
 @pytest.fixture
-def programs(request: pytest.FixtureRequest) -> Iterator[list[Any]]:
-    with compiling(request) as programs:
+def programs() -> Iterator[list[Any]]:
+    with compiling() as programs:
         yield programs
 
 
