@@ -20,6 +20,7 @@ CASES = [(name, dtype) for name in sorted(vector_maths.FUNCTIONS) for dtype in F
 
 # What mpmath calls it, or how it is computed there.
 REFERENCES: dict[str, Callable[..., Any]] = {
+    "cos": mpmath.cos,
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.mpf(2) ** x,
     "expm1": mpmath.expm1,
@@ -31,6 +32,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "pow": lambda x, y: x**y,
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "sin": mpmath.sin,
     "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "sqrt": mpmath.sqrt,
     "tanh": mpmath.tanh,
@@ -38,6 +40,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
 # What the functions are at infinities and signed zeros, and outside their domain: pairs of argument and result, as in C.
 nan, inf = np.nan, np.inf
 EDGES: dict[str, list[tuple[float, float]]] = {
+    "cos": [(inf, nan), (-inf, nan), (0.0, 1.0), (-0.0, 1.0)],
     "exp": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
     "exp2": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
     "expm1": [(inf, inf), (-inf, -1.0), (0.0, 0.0), (-0.0, -0.0)],
@@ -48,6 +51,7 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "log_sigmoid": [(inf, 0.0), (-inf, -inf)],
     "rsqrt": [(inf, 0.0), (-inf, nan), (0.0, inf), (-0.0, -inf), (-1.0, nan)],
     "sigmoid": [(inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5)],
+    "sin": [(inf, nan), (-inf, nan), (0.0, 0.0), (-0.0, -0.0)],
     "softplus": [(inf, inf), (-inf, 0.0)],
     "sqrt": [(inf, inf), (-inf, nan), (0.0, 0.0), (-0.0, -0.0), (-1.0, nan)],
     "tanh": [(inf, 1.0), (-inf, -1.0), (0.0, 0.0), (-0.0, -0.0)],

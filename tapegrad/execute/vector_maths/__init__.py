@@ -15,6 +15,7 @@ from typing import Any
 
 # The functions: their module here, and the number of their arguments.
 FUNCTIONS: dict[str, tuple[str, int]] = {
+    "cos": ("trigonometric", 1),
     "exp": ("exponentials", 1),
     "exp2": ("exponentials", 1),
     "expm1": ("exponentials", 1),
@@ -26,6 +27,7 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "pow": ("powers", 2),
     "rsqrt": ("powers", 1),
     "sigmoid": ("logistic", 1),
+    "sin": ("trigonometric", 1),
     "softplus": ("logistic", 1),
     "sqrt": ("powers", 1),
     "tanh": ("hyperbolic", 1),
