@@ -21,6 +21,8 @@ CASES = [(name, dtype) for name in sorted(vector_maths.FUNCTIONS) for dtype in F
 # What mpmath calls it, or how it is computed there.
 REFERENCES: dict[str, Callable[..., Any]] = {
     "cos": mpmath.cos,
+    "erf": mpmath.erf,
+    "erfc": mpmath.erfc,
     "exp": mpmath.exp,
     "exp2": lambda x: mpmath.mpf(2) ** x,
     "expm1": mpmath.expm1,
@@ -29,6 +31,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "log1p": mpmath.log1p,
     "log2": lambda x: mpmath.log(x, 2),
     "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
+    "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
     "pow": lambda x, y: x**y,
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
@@ -41,6 +44,8 @@ REFERENCES: dict[str, Callable[..., Any]] = {
 nan, inf = np.nan, np.inf
 EDGES: dict[str, list[tuple[float, float]]] = {
     "cos": [(inf, nan), (-inf, nan), (0.0, 1.0), (-0.0, 1.0)],
+    "erf": [(inf, 1.0), (-inf, -1.0), (0.0, 0.0), (-0.0, -0.0)],
+    "erfc": [(inf, 0.0), (-inf, 2.0), (0.0, 1.0), (-0.0, 1.0)],
     "exp": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
     "exp2": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
     "expm1": [(inf, inf), (-inf, -1.0), (0.0, 0.0), (-0.0, -0.0)],
@@ -49,6 +54,7 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "log1p": [(inf, inf), (-inf, nan), (0.0, 0.0), (-0.0, -0.0), (-1.0, -inf), (-2.0, nan)],
     "log2": [(inf, inf), (-inf, nan), (0.0, -inf), (-0.0, -inf), (-1.0, nan), (1.0, 0.0)],
     "log_sigmoid": [(inf, 0.0), (-inf, -inf)],
+    "ndtr": [(inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5)],
     "rsqrt": [(inf, 0.0), (-inf, nan), (0.0, inf), (-0.0, -inf), (-1.0, nan)],
     "sigmoid": [(inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5)],
     "sin": [(inf, nan), (-inf, nan), (0.0, 0.0), (-0.0, -0.0)],

@@ -16,6 +16,8 @@ from typing import Any
 # The functions: their module here, and the number of their arguments.
 FUNCTIONS: dict[str, tuple[str, int]] = {
     "cos": ("trigonometric", 1),
+    "erf": ("error_functions", 1),
+    "erfc": ("error_functions", 1),
     "exp": ("exponentials", 1),
     "exp2": ("exponentials", 1),
     "expm1": ("exponentials", 1),
@@ -24,6 +26,7 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "log1p": ("logarithms", 1),
     "log2": ("logarithms", 1),
     "log_sigmoid": ("logistic", 1),
+    "ndtr": ("error_functions", 1),
     "pow": ("powers", 2),
     "rsqrt": ("powers", 1),
     "sigmoid": ("logistic", 1),
