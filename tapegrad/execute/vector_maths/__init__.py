@@ -15,6 +15,10 @@ from typing import Any
 
 # The functions: their module here, and the number of their arguments.
 FUNCTIONS: dict[str, tuple[str, int]] = {
+    "acos": ("inverse_trigonometric", 1),
+    "asin": ("inverse_trigonometric", 1),
+    "atan": ("inverse_trigonometric", 1),
+    "atan2": ("inverse_trigonometric", 2),
     "cos": ("trigonometric", 1),
     "erf": ("error_functions", 1),
     "erfc": ("error_functions", 1),
@@ -33,6 +37,7 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "sin": ("trigonometric", 1),
     "softplus": ("logistic", 1),
     "sqrt": ("powers", 1),
+    "tan": ("trigonometric", 1),
     "tanh": ("hyperbolic", 1),
 }
 SUFFIXES = {"float32": "f4", "float64": "f8"}

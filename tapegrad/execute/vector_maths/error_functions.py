@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .double_words import add, multiply
+from .double_words import add, divide, multiply
 from .exponentials import exp2_rough, exp_moderate_f4, exp_two_words_f8
 from .instructions import F4, F8, copy_sign, polynomial, scale, select, vectorisable
 
@@ -108,11 +108,8 @@ def _tail8(x: Any, x_low: Any, square: Any, square_low: Any) -> Any:
     numerator, numerator_low = multiply(head, factor)
     numerator_low += tail * factor + head * (factor_low + _TAIL_AT_2[1])
     denominator, denominator_low = add(2.0 * x, 1.0)
-    inverse = 1.0 / denominator
-    quotient = numerator * inverse
-    product, product_low = multiply(quotient, denominator)
-    rest = ((numerator - product) - product_low) + (numerator_low - quotient * (denominator_low + 2.0 * x_low))
-    return _scaled8(quotient + rest * inverse, k)
+    quotient, quotient_low = divide(numerator, numerator_low, denominator, denominator_low + 2.0 * x_low)
+    return _scaled8(quotient + quotient_low, k)
 
 
 @vectorisable

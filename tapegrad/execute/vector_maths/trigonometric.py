@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from .double_words import add, multiply
-from .instructions import F4, F8, Format, bits, exactly, from_bits, instruction, polynomial, select, vectorisable
+from .double_words import add, divide, multiply
+from .instructions import F4, F8, Format, bits, by_way_of_float64, exactly, from_bits, instruction, polynomial, select, vectorisable
 from .rare import rare
 
 # sin(r) = r + r z p(z), cos(r) = 1 - z/2 + z**2 q(z), z = r**2: to 5e-12 and 1e-10, 4e-18 and 5e-20.
@@ -208,3 +208,41 @@ def _wave(form: Format, name: str, parts: Any, ahead: int, reduction_parts: Any,
 
 sin_f4, sin_f8 = _wave(F4, "sin", _parts4, 0, _PARTS4, _LIMIT4), _wave(F8, "sin", _parts8, 0, _PARTS8, _LIMIT8)
 cos_f4, cos_f8 = _wave(F4, "cos", _parts4, 1, _PARTS4, _LIMIT4), _wave(F8, "cos", _parts8, 1, _PARTS8, _LIMIT8)
+
+
+@vectorisable
+def _tangent(r: Any, rest: Any, k: Any) -> Any:
+    """Return the tangent from what the argument is reduced to: the sine's quotient by the cosine, in two words each."""
+    sine, sine_low, cosine, cosine_low = _parts8(r, rest)
+    sine, sine_low = add(sine, sine_low)
+    cosine, cosine_low = add(cosine, cosine_low)
+    odd = (k & 1) != 0
+    numerator, numerator_low = select(odd, -cosine, sine), select(odd, -cosine_low, sine_low)
+    quotient, low = divide(numerator, numerator_low, select(odd, sine, cosine), select(odd, sine_low, cosine_low))
+    return quotient + low
+
+
+@exactly
+def _tan_far(x: Any) -> Any:
+    """Return the tangent of an argument too large for the reduction in parts."""
+    if not abs(x) < np.inf:
+        return np.nan
+    r, rest, k = _payne_hanek(x)
+    return _tangent(r, rest, k)
+
+
+_reduce8 = _reduction(F8, _PARTS8)
+_tan_rarely = rare("tan", _tan_far)
+
+
+@vectorisable
+def tan_f8(x: Any) -> Any:
+    """Return the tangent."""
+    r, rest, k = _reduce8(x)
+    result = select(x == 0.0, x, _tangent(r, rest, k))
+    if abs(x) > _LIMIT8:
+        result = _tan_rarely(x)
+    return result
+
+
+tan_f4 = by_way_of_float64(tan_f8)
