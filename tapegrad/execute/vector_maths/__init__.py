@@ -16,10 +16,15 @@ from typing import Any
 # The functions: their module here, and the number of their arguments.
 FUNCTIONS: dict[str, tuple[str, int]] = {
     "acos": ("inverse_trigonometric", 1),
+    "acosh": ("hyperbolic", 1),
     "asin": ("inverse_trigonometric", 1),
+    "asinh": ("hyperbolic", 1),
     "atan": ("inverse_trigonometric", 1),
     "atan2": ("inverse_trigonometric", 2),
+    "atanh": ("hyperbolic", 1),
+    "cbrt": ("powers", 1),
     "cos": ("trigonometric", 1),
+    "cosh": ("hyperbolic", 1),
     "erf": ("error_functions", 1),
     "erfc": ("error_functions", 1),
     "exp": ("exponentials", 1),
@@ -35,6 +40,7 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "rsqrt": ("powers", 1),
     "sigmoid": ("logistic", 1),
     "sin": ("trigonometric", 1),
+    "sinh": ("hyperbolic", 1),
     "softplus": ("logistic", 1),
     "sqrt": ("powers", 1),
     "tan": ("trigonometric", 1),

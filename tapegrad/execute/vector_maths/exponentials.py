@@ -164,7 +164,7 @@ def exp2_rough(x: Any) -> Any:
 
 
 exp_moderate_f4, exp_moderate_f8 = _moderate(F4, _Q4), _moderate(F8, _Q8)
-exp_two_words_f8 = _two_words(F8, _Q8, -746.0, 710.0)
+exp_two_words_f4, exp_two_words_f8 = _two_words(F4, _Q4, -104.0, 90.0), _two_words(F8, _Q8, -746.0, 712.0)
 exp_f4, exp_f8 = _exp(F4, _Q4, -104.0, 89.0), _exp(F8, _Q8, -746.0, 710.0)
 exp2_f4, exp2_f8 = _exp2(F4, _BINARY4, -151.0, 129.0), _exp2(F8, _BINARY8, -1076.0, 1025.0)
 expm1_f4, expm1_f8 = _expm1(F4, _Q4, -20.0, 89.0), _expm1(F8, _Q8, -40.0, 710.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .double_words import add, multiply
 from .exponentials import exp2_rough, exp_two_words_f8
-from .instructions import F4, F8, Format, bits, floor, polynomial, scale, select, vectorisable
+from .instructions import F4, F8, Format, bits, by_way_of_float64, copy_sign, floor, polynomial, power_of_two, scale, select, vectorisable
 from .logarithms import decomposition
 
 _ONE4 = np.float32(1)
@@ -126,3 +126,41 @@ def _pow(form: Format, positive: Any) -> Any:
 
 
 pow_f4, pow_f8 = _pow(F4, _positive_f4), _pow(F8, _positive_f8)
+
+# The cube root of numbers between sqrt(1/2) and sqrt(2), to 2e-7.
+_CBRT = polynomial(
+    F8,
+    -0.020259812058519573,
+    0.15505372942951742,
+    -0.5132213288195726,
+    0.9691028779942275,
+    -1.1857051683202404,
+    1.1966130148851584,
+    0.39841655208227306,
+)
+_ROOT_2, _ROOT_4 = 1.2599210498948732, 1.5874010519681994  # cube roots
+_power, _shift = power_of_two(F8), F8.shift
+
+
+@vectorisable
+def cbrt_f8(x: Any) -> Any:
+    """Return the cube root: a polynomial, corrected twice by Newton's method, the second time with an exact remainder."""
+    size = abs(x)
+    edge = (size == 0.0) | (size == np.inf)
+    m, k = _decompose(select(edge, 1.0, size))
+    shifted = (k - 1.0) * (1.0 / 3.0) + _shift
+    third = shifted - _shift
+    remainder = k - 3.0 * third  # 0, 1 or 2
+    factor = select(remainder == 0.0, 1.0, select(remainder == 1.0, 2.0, 4.0))
+    root = _CBRT(m) * select(remainder == 0.0, 1.0, select(remainder == 1.0, _ROOT_2, _ROOT_4))
+    target = m * factor
+    slope = (1.0 / 3.0) / (root * root)
+    root -= (root * root * root - target) * slope
+    square, square_low = multiply(root, root)
+    cube, cube_low = multiply(square, root)
+    root -= ((cube - target) + (cube_low + square_low * root)) * slope
+    result = root * _power(bits(shifted) - bits(_shift))
+    return select(edge | (x != x), x, copy_sign(result, x))
+
+
+cbrt_f4 = by_way_of_float64(cbrt_f8)
