@@ -59,7 +59,6 @@ def contenders() -> list[Contender]:
     if importlib.util.find_spec("torch"):
         import torch
 
-        torch.set_num_threads(threads())
         found.append(torch_shaped("torch", torch))
     if importlib.util.find_spec("jax"):
         found.append(jax_contender())
@@ -69,6 +68,8 @@ def contenders() -> list[Contender]:
 
 def torch_shaped(name: str, module: Any) -> Contender:
     """Return a library with PyTorch's names as a contender."""
+    if hasattr(module, "set_num_threads"):
+        module.set_num_threads(threads())
     return Contender(name, lambda workload: workload.make(module, **workload.sizes), _finish, _read)
 
 
