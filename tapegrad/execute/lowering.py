@@ -13,6 +13,7 @@ from typing import Any
 from .. import dtypes
 from ..primitives.declare import TABLE
 from ..tape.types import Shape, Type, make_type
+from .prepare import prepare
 
 
 class Formula:
@@ -54,6 +55,11 @@ class Part:
         self.slot = slot
         self.type = type_
         self.outputs = (self,)
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """The NumPy function, for a view that Python sees."""
+        return prepare(self.primitive, tuple([operand.type for operand in self.operands]), (self.type,), self.parameters)
 
 
 class Parts:
@@ -176,6 +182,16 @@ def _groups(shape: Shape, axes: Shape) -> list[Shape]:
     return [tuple(group) for group in groups]
 
 
+# A shape that only a copy has: the elements are copied in order, and the copy has the shape
+
+
+def _reshape(parts: Parts, a: Any, shape: Shape) -> bool:
+    if a.type.is_number or (a.__class__ is Part and a.primitive.__class__ is Formula):
+        return False
+    parts.row("reshape", parts.formula("a", a.type.dtype, a.type.shape, a), shape=shape)
+    return True
+
+
 # Numbers that a row checks: once, before loops read them
 
 
@@ -193,5 +209,6 @@ LOWERINGS: dict[str, Callable[..., bool]] = {
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
     "masked_fill": _masked_fill,
+    "reshape": _reshape,
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all")},
 }
