@@ -17,7 +17,6 @@ LIMIT = 1 << 30  # bytes of all arenas; one program may have more, alone
 class Holder(Protocol):
     """A program, as far as it matters here."""
 
-    lock: threading.Lock
     was_used: bool
     arena_size: int
 
@@ -62,10 +61,8 @@ arenas = Arenas()
 
 
 def _after_fork() -> None:
-    """In a forked child: whoever held a lock is not here, and what a program's memory had is written anew by every run."""
+    """In a forked child: whoever held the lock is not here."""
     arenas.lock = threading.Lock()
-    for holder in arenas.present():
-        holder.lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

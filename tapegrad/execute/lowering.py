@@ -8,12 +8,12 @@ other and with their neighbours, and what lies between them is never in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .. import dtypes
 from ..primitives.declare import TABLE
 from ..tape.types import Shape, Type, make_type
-from .prepare import prepare
 
 
 class Formula:
@@ -58,8 +58,8 @@ class Part:
 
     @property
     def run(self) -> Callable[..., Any]:
-        """The NumPy function, for a view that Python sees."""
-        return prepare(self.primitive, tuple([operand.type for operand in self.operands]), (self.type,), self.parameters)
+        """What Python does for it: of parts, only views are ever seen there."""
+        return partial(self.primitive.numpy, **self.parameters)
 
 
 class Parts:
@@ -201,6 +201,12 @@ def _masked_fill(parts: Parts, a: Any, mask: Any, value: Any) -> bool:
         return False
     number = parts.number(value, dtype)
     parts.formula("where(b, c, a)", dtype, parts.node.type.shape, a, mask, number)
+    return True
+
+
+def _reshape(parts: Parts, a: Any, shape: Shape) -> bool:
+    """What is no view of its operand's memory is one of a copy."""
+    parts.row("reshape", parts.formula("a", a.type.dtype, a.type.shape, a), shape=shape)
     return True
 
 

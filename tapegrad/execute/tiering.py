@@ -1,7 +1,9 @@
 """Tiering: a plan is interpreted first, and compiled when it has cost enough to be worth it.
 
 What a plan costs is estimated from its records and their sizes, never measured: so it is compiled at the same step in every
-run of a program, and results are the same from run to run.
+run of a program, and results are the same from run to run. The cost of all plans with the same records is added up, whatever
+their shapes: when it reaches the threshold, the kernels (which know no shapes) are compiled, and each of the plans gets a
+program once it has cost as much by itself as making one takes.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from .interpreter import Plan, run_plan
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
 _HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
+_DRAFT = 2.5e-4  # seconds that making a program takes for a record
+_MOST_STRUCTURES = 20_000
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 
 
@@ -40,12 +44,37 @@ class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caug
     """A kernel met data that it does not take; the interpreter raises the error."""
 
 
+class Structure:
+    """What plans have cost that have the same records, over whatever shapes."""
+
+    __slots__ = ("spent", "is_requested")
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.is_requested = False  # the kernels, in the background
+
+
+_structures: dict[Any, Structure] = {}
+
+
+def _structure_of(plan: Plan) -> Structure:
+    key = (plan.live, *[(node.primitive.name, node.slot, *[operand.slot for operand in node.operands]) for node in plan.nodes])
+    found = _structures.get(key)
+    if found is None:
+        if len(_structures) >= _MOST_STRUCTURES:
+            _structures.clear()  # what is hot is so again soon
+        found = _structures[key] = Structure()
+    return found
+
+
 class Compiled:
     """The compiled forms of a plan, one for each way its values were laid out, and what it has cost until it had one."""
 
-    __slots__ = ("cost", "spent", "draft", "programs", "is_hopeless")
+    __slots__ = ("structure", "cost", "worth", "spent", "draft", "programs", "is_hopeless")
 
     def __init__(self, plan: Plan) -> None:
+        self.structure = _structure_of(plan)
+        self.worth = _DRAFT * len(plan.nodes)
         self.cost = sum([_RECORD + _ELEMENT * output.type.numel for node in plan.nodes for output in node.outputs])
         self.spent = 0.0
         self.draft: Any = None  # a program whose kernels are being compiled
@@ -77,14 +106,18 @@ class Compiled:
 
     def _advance(self, plan: Plan, environment: list[Any]) -> Any:
         """Take the next step to a program, if it is time for it: ask for its kernels, or wait for them and return it."""
-        if self.is_hopeless or self.spent < _HEAD_START * threshold or len(self.programs) == _MOST_LAYOUTS:
+        structure = self.structure
+        if self.is_hopeless or structure.spent < _HEAD_START * threshold or len(self.programs) == _MOST_LAYOUTS:
             return None
         program = None
-        if self.spent >= threshold:
+        if structure.spent >= threshold:
+            if self.spent < min(self.worth, threshold):
+                return None
             draft, self.draft = self.draft, None
             program = compile_plan(plan, environment) if draft is None else _linked(draft)
             self.is_hopeless = program is None
-        elif self.draft is None:
+        elif not structure.is_requested:
+            structure.is_requested = True
             self.draft = draft_plan(plan, environment)
             self.is_hopeless = self.draft is None
             if self.draft is not None:
@@ -101,8 +134,10 @@ def run_compiled(
         compiled = plan.compiled = Compiled(plan)
     if at_once:
         compiled.spent = max(compiled.spent, threshold)
+        compiled.structure.spent = max(compiled.structure.spent, threshold)
     if not compiled.run(plan, environment):
         compiled.spent += compiled.cost
+        compiled.structure.spent += compiled.cost
         run_plan(plan, environment, failure)
 
 

@@ -91,6 +91,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TAPEGRAD_CACHE_DIR", str(tmp_path / "fresh"))
     monkeypatch.setattr(kernels, "_addresses", {})
     monkeypatch.setattr(kernels, "_warned", set())
+    monkeypatch.setattr(tiering, "_structures", {})
     before = tapegrad.get_mode(), tiering.threshold
     monkeypatch.setattr(tiering, "threshold", 0.0)
     background.stop()
@@ -397,10 +398,26 @@ def test_the_switch_does_not_depend_on_the_cache(fresh: Path, monkeypatch: pytes
 
     with_empty = switch()
     trace._roots.clear()
+    tiering._structures.clear()
     kernels._addresses.clear()
     assert switch() == with_empty
     assert with_empty[0] is False
     assert with_empty[-1] is True
+
+
+def test_plans_of_all_shapes_are_hot_together(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiering, "threshold", 1e-4)
+    monkeypatch.setattr(tiering, "_DRAFT", 1e-6)  # of which each has five
+
+    def work(length: int) -> None:
+        x = tapegrad.linspace(-2, 2, length)
+        (x * 3 + x * x * 0.5 - x.exp()).tolist()
+
+    for length in range(2, 42):  # each runs once, and costs less than a program
+        work(length)
+    assert not kernels._addresses
+    work(41)
+    assert kernels._addresses
 
 
 # What there is to see
