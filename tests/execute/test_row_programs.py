@@ -59,6 +59,14 @@ def test_rows_along_any_axes(name: str, axes: Any, programs: list[Any]) -> None:
         assert not set(calls(programs[-1])) - {"slice_axis"}
 
 
+@pytest.mark.parametrize("order", [2.0, 1.0, 0.0, INF, -INF])
+def test_norms(order: float, programs: list[Any]) -> None:
+    x = tapegrad.tensor([[1.0, -2.0, 0.0], [NAN, 1.0, 2.0], [-INF, 0.0, -0.0]])
+    for axes in ((1,), (0,), (0, 1)):
+        read(record("vector_norm", x * 2, order=order, axes=axes, keepdims=False))
+        assert not calls(programs[-1])
+
+
 def test_logsumexp_of_integers(programs: list[Any]) -> None:
     read(record("logsumexp", tapegrad.arange(12).reshape(3, 4), axes=(1,), keepdims=False))
     assert not calls(programs[-1])
@@ -126,3 +134,21 @@ def test_reshaping_copies_where_it_has_to(programs: list[Any]) -> None:
     (y.exp().sum() + (z * z).sum()).backward()
     read(y.detach(), z.detach(), x.grad)
     assert not [name for program in programs for name in calls(program)]
+
+
+def test_loops_go_on_over_other_shapes_of_the_same_elements(programs: list[Any]) -> None:
+    """A product's bias is added to a matrix; what comes then is a batch of rows, or a row of everything."""
+    x, bias, w = tapegrad.randn(6, 20, requires_grad=True), tapegrad.randn(20, requires_grad=True), tapegrad.randn(2, 3, 1)
+    y = (x + bias).reshape(2, 3, 20) * w
+    z = tapegrad.softmax(y, -1) + (y * 2).reshape(6, 4, 5).reshape(2, 3, 20)
+    (z.reshape(6, 20) * x.detach()).reshape(2, 60).sum(1).square().sum().backward()
+    read(z.detach(), x.grad, bias.grad)
+    (program,) = programs
+    assert not calls(program) and len(program.fusion.stages) <= 3
+
+
+def test_rows_that_are_reshaped(programs: list[Any]) -> None:
+    x = tapegrad.randn(6, 20)
+    means = (x * 2).mean(1)  # a value a row, in one dimension
+    read((x - means.reshape(6, 1)) * means.reshape(2, 3).exp().reshape(6, 1), (x.reshape(2, 3, 20) * means.reshape(2, 3, 1)).sum((0, 1)))
+    assert not calls(programs[-1])

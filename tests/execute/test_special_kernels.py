@@ -124,6 +124,27 @@ def test_concatenation_promotes(programs: list[Any]) -> None:
     assert not [name for program in programs for name in calls(program)]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_updates(dtype: str, programs: list[Any]) -> None:
+    """All are kernels but one through a shape that the contiguous copy has no view of."""
+    for sample in TABLE["update"].samples():  # type: ignore[misc]
+        read(record("update", *tensors(sample.operands, dtype), **sample.parameters))
+    assert [calls(program) for program in programs].count(["update"]) == 1
+
+
+def test_writing_to_views(programs: list[Any]) -> None:
+    x = tapegrad.randn(5, 6, requires_grad=True)
+    y = x * 2
+    y[1] = 0.5
+    y[2:4, ::2] *= 3
+    y.T[0] = y[:, 1] + x[:, 2]
+    y.diagonal()[1:].add_(1.0)
+    y[-1, -1] = x.sum()
+    y.square().sum().backward()
+    read(y.detach(), x.grad)
+    assert not [name for program in programs for name in calls(program)]
+
+
 @pytest.mark.parametrize("value", [-3, 2.5, float("-inf"), float("nan"), True])
 def test_masked_fill(value: Any, programs: list[Any]) -> None:
     x = tapegrad.randn(4, 5, requires_grad=True)
