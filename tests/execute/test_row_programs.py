@@ -119,6 +119,17 @@ def test_other_reductions_over_mixed_axes(name: str, programs: list[Any]) -> Non
         assert not calls(programs[-1])
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_long_lines(name: str, programs: list[Any]) -> None:
+    """Over an axis that is neither first nor last, or several; of floats and integers, with NaN among them."""
+    x = tapegrad.randn(3, 5, 2, 9, 20)
+    x[1, 2, 1, 3] = NAN
+    for operand in (x, x.permute(0, 3, 2, 1, 4), x[..., ::2], tapegrad.randint(-3, 4, x.shape, dtype=tapegrad.int8), x > -1):
+        for axes in ((1,), (1, 2), (2, 3), (1, 3)):
+            read(record(name, operand, axes=axes, keepdims=axes == (1,)))
+            assert not calls(programs[-1])
+
+
 def test_batch_norm(programs: list[Any]) -> None:
     x = tapegrad.randn(4, 3, 5, 5, requires_grad=True)
     norm = nn.BatchNorm2d(3)
