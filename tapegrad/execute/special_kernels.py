@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import special_indexing, special_losses, special_movement, special_scans
+from . import special_indexing, special_losses, special_movement, special_reductions, special_scans
 from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
 from .products import lower_product
@@ -20,6 +20,7 @@ KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] =
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
     **special_movement.KERNELS,
+    **special_reductions.KERNELS,
     **special_scans.KERNELS,
     "convolution": lower_convolution,
     "convolution_input": lower_convolution_input,
