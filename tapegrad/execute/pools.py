@@ -40,12 +40,14 @@ class _Pool(NamedTuple):
         """Return the number of dimensions of a plane."""
         return len(self.lengths)
 
-    def is_simple(self) -> bool:
-        """Whether windows are few elements, all of them in the plane."""
-        if not self.kernel or any(self.low) or math.prod(self.kernel) > _UNROLLED:
-            return False
-        along = zip(self.lengths, self.counts, self.kernel, self.stride, self.gap, strict=True)
-        return all([(count - 1) * step + (size - 1) * gap < length for length, count, size, step, gap in along])
+    def is_inside(self, axis: int) -> bool:
+        """Whether all windows lie in the plane along an axis."""
+        last = (self.counts[axis] - 1) * self.stride[axis] + (self.kernel[axis] - 1) * self.gap[axis]
+        return self.low[axis] == 0 and last < self.lengths[axis]
+
+    def is_small(self) -> bool:
+        """Whether windows are all of the same few elements."""
+        return bool(self.kernel) and math.prod(self.kernel) <= _UNROLLED
 
     def window(self, axis: int) -> list[str]:
         """Return the code that finds where a window begins (b) and ends (e) along an axis."""
@@ -68,31 +70,42 @@ class _Pool(NamedTuple):
 
     def over_elements(self, body: str) -> str:
         """Return the loops over the elements of a window; `at` is the index in the plane."""
-        at = "t0"
-        for axis in range(1, self.ndim):
-            at = f"({at}) * l{axis} + t{axis}"
+        at = self._joined("l", [f"t{axis}" for axis in range(self.ndim)])
         text = indent(f"at = {at}\n{body}", self.ndim * _TAB)
         for axis in reversed(range(self.ndim)):
             begin = f"t{axis} = b{axis}\nwhile t{axis} < e{axis}:\n"
             text = indent(begin, axis * _TAB) + text + f"{(axis + 1) * _TAB}t{axis} += {self.gap[axis] if self.kernel else 1}\n"
         return text
 
-    def over_rows(self, first: str, each: str, last: str) -> str:
-        """Return the loops over windows that are unrolled: the first element is at `j`, the others at `j + away`."""
+    def unrolled(self, first: str, each: str, last: str) -> str:
+        """Return the loops over windows with their elements one after the other, each `at` an index in the plane.
+
+        What would lie in the padding is the element nearest to it, which is in the window as well.
+        """
         text = ""
-        for axis in range(self.ndim):
-            if axis == self.ndim - 1:
-                row = " + ".join([f"o{a} * {self.stride[a]} * size{a}" for a in range(axis)]) or "0"
-                text += indent(f"row = {row}\n", axis * _TAB)
+        for axis, size in enumerate(self.kernel):
             text += indent(f"for o{axis} in range(n{axis}):\n", axis * _TAB)
-        place = "o0"
-        for axis in range(1, self.ndim):
-            place = f"({place}) * n{axis} + o{axis}"
-        body = f"j = row + o{self.ndim - 1} * {self.stride[-1]}\nwindow = {place}\n{first}"
-        for places in list(product(*map(range, self.kernel)))[1:]:
-            steps = [step * gap for step, gap in zip(places, self.gap, strict=True)]
-            body += f"away = {' + '.join([f'{step} * size{axis}' for axis, step in enumerate(steps) if step])}\n{each}"
+            for place in range(size):
+                at = f"o{axis} * {self.stride[axis]} + {place * self.gap[axis] - self.low[axis]}"
+                if not self.is_inside(axis):
+                    at = f"least(where({at} < 0, 0, {at}), l{axis} - 1)"
+                text += indent(f"t{axis}_{place} = {at}\n", (axis + 1) * _TAB)
+        body = f"window = {self._joined('n', [f'o{axis}' for axis in range(self.ndim)])}\n"
+        for number, places in enumerate(product(*map(range, self.kernel))):
+            at = self._joined("l", [f"t{axis}_{place}" for axis, place in enumerate(places)])
+            body += f"at = {at}\n{each if number else first}"
         return text + indent(body + last, self.ndim * _TAB)
+
+    def first_place(self) -> str:
+        """Return the code of the index of a window's first element."""
+        return self._joined("l", [f"b{axis}" for axis in range(self.ndim)])
+
+    def _joined(self, lengths: str, places: list[str]) -> str:
+        """Return the code of the index that places along all axes are."""
+        code = places[0]
+        for axis, place in enumerate(places[1:], 1):
+            code = f"({code}) * {lengths}{axis} + {place}"
+        return code
 
 
 class _Kernel:
@@ -105,8 +118,6 @@ class _Kernel:
         for axis, (length, count) in enumerate(zip(pool.lengths, pool.counts, strict=True)):
             self.word(f"l{axis}", "word", length)
             self.word(f"n{axis}", "word", count)
-        sizes = contiguous_strides(pool.lengths)
-        self.head += [f"size{axis} = {' * '.join([f'l{a}' for a in range(axis + 1, pool.ndim)]) or 1}" for axis in range(len(sizes))]
         self.head.append(f"plane = {' * '.join([f'l{axis}' for axis in range(pool.ndim)])}")
         self.head.append(f"windows = {' * '.join([f'n{axis}' for axis in range(pool.ndim)])}")
 
@@ -156,13 +167,13 @@ def lower_max_pool(node: Any, operands: list[Any]) -> Written | None:
     values, indices = node.outputs
     ndim = len(node.parameters.get("kernel") or node.parameters["counts"])
     pool = _pool_of(node.operands[0].type.shape, ndim, values.type.shape[-ndim:], node.parameters)
-    if pool.is_simple():
-        first = "best = x[j]\nplace = 0\n"
-        each = "v = x[j + away]\ntake = (v > best) | (v != v)\nbest = where(take, v, best)\nplace = where(take, away, place)\n"
-        body = pool.over_rows(first, each, "r[window] = best\ns[window] = place + j\n")
+    if pool.is_small() and all([pool.gap[axis] == 1 or pool.is_inside(axis) for axis in range(ndim)]):
+        first = "best = x[at]\nplace = at\n"
+        each = "v = x[at]\ntake = (v > best) | (v != v)\nbest = where(take, v, best)\nplace = where(take, at, place)\n"
+        body = pool.unrolled(first, each, "r[window] = best\ns[window] = place\n")
     else:
+        first = f"best = {_LOWEST[x.kind]}\nplace = {pool.first_place()}\n"
         each = "v = x[at]\nif (v > best) | (v != v):\n    best = v\n    place = at\n"
-        first = f"best = {_LOWEST[x.kind]}\nplace = {' + '.join([f'b{axis} * size{axis}' for axis in range(ndim)])}\n"
         body = "w = 0\n" + pool.over_windows(first + pool.over_elements(each) + "r[w] = best\ns[w] = place\nw += 1\n")
     arrays = {"x": (x.kind, x.slot, "plane"), "r": (x.kind, values.slot, "windows"), "s": ("i8", indices.slot, "windows")}
     return _Kernel(pool).write(arrays, body)
@@ -187,9 +198,9 @@ def lower_mean_pool(node: Any, operands: list[Any]) -> Written | None:
     (x,) = operands
     ndim = len(node.parameters.get("kernel") or node.parameters["counts"])
     pool = _pool_of(node.operands[0].type.shape, ndim, node.type.shape[-ndim:], node.parameters)
-    if pool.is_simple():
+    if pool.is_small() and all(map(pool.is_inside, range(ndim))):
         divisor = node.parameters["divisor_override"] or math.prod(pool.kernel)
-        body = pool.over_rows("total = x[j]\n", "total += x[j + away]\n", f"r[window] = total / {x.kind}({divisor})\n")
+        body = pool.unrolled("total = x[at]\n", "total += x[at]\n", f"r[window] = total / {x.kind}({divisor})\n")
     else:
         last = f"r[w] = {x.kind}(total) / {x.kind}({_divisor(pool, node.parameters)})\nw += 1\n"
         body = "w = 0\n" + pool.over_windows("total = f8(0)\n" + pool.over_elements("total += x[at]\n") + last)
