@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .channel_sums import lower_channel_sum
 from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
 from .pools import lower_max_pool, lower_mean_pool, lower_mean_pool_transpose, lower_scatter
@@ -29,6 +30,7 @@ KERNELS: dict[str, Callable[[Any, list[Any]], Written | None]] = {
     "matmul_tn": lower_product,
     "max_pool": lower_max_pool,
     "pool_scatter": lower_scatter,
+    "reduce_sum": lower_channel_sum,
 }
 
 
