@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable
 from functools import cache
@@ -180,6 +181,25 @@ def test_vectorised(name: str, dtype: str) -> None:
     (code,) = loop(name, dtype).inspect_llvm().values()
     assert re.search(r"= (fdiv|fmul)( contract)? <\d+ x (float|double)>|call.* <\d+ x (float|double)> @llvm.sqrt", code)
     assert not re.search(rf"@(llvm\.)?{LIBRARY}[.(]", code)
+
+
+def test_a_kernel_of_several_needs_no_other_library() -> None:
+    sin, cos, tan, power = (vector_maths.load(name, "float32") for name in ("sin", "cos", "tan", "pow"))
+
+    @numba.cfunc("void(CPointer(float32), CPointer(float32), intp)", error_model="numpy")
+    def kernel(x: Any, result: Any, size: Any) -> None:
+        for i in range(size):
+            result[i] = sin(x[i]) + cos(x[i]) * power(x[i], tan(x[i]))
+
+    x = np.array([0.5, 3e7, 2.0, 7e5] * 10, np.float32)
+    result = np.empty_like(x)
+    pointer = ctypes.POINTER(ctypes.c_float)
+    kernel.ctypes(x.ctypes.data_as(pointer), result.ctypes.data_as(pointer), x.size)
+    wide = x.astype(float)
+    expected = np.sin(wide) + np.cos(wide) * wide ** np.tan(wide)
+    np.testing.assert_allclose(result, expected, rtol=1e-4)
+    outside = re.findall(r"^declare .*@([\w.]+)\(", kernel.inspect_llvm(), re.MULTILINE)
+    assert [name for name in outside if not name.startswith("llvm.")] == []
 
 
 def test_one_hash_of_the_sources() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from .double_words import add, divide, multiply
 from .exponentials import exp2_rough, exp_f8, exp_moderate_f4, exp_two_words_f8
 from .instructions import F4, F8, copy_sign, polynomial, scale, select, vectorisable
-from .logarithms import log_f8
+from .logarithms import log_rough
 
 # erf(x) = x + x p(x**2) for |x| <= 0.93, and <= 0.5 in float64, to 5e-10, 3e-20 and (for float32 results) 2e-11.
 _NEAR4 = polynomial(F4, 8.316774e-05, -0.00081300124, 0.0051999064, -0.02685894, 0.112836875, -0.37612632, 0.12837917)
@@ -201,7 +201,7 @@ def ndtr_f4(x: Any) -> Any:
 @vectorisable
 def _erfinv_rough(x: Any) -> Any:
     """Return erfinv(x) to a relative 1e-8, in float64, for 0 <= x < 1."""
-    w = -log_f8((1.0 - x) * (1.0 + x))
+    w = -log_rough((1.0 - x) * (1.0 + x))
     return x * select(w > 6.25, _SIDE(np.sqrt(w)), _CENTRE(w))
 
 
