@@ -125,7 +125,7 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
         return
     known = node.length - segment.grown_at
     departs = known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES)
-    if node.has_records and (node.is_full or departs):
+    if node.has_records and (node.is_full or departs or node.begins_again(key[0])):
         from .materialise import materialise
 
         node.departures += 1

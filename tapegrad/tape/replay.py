@@ -30,6 +30,7 @@ FREED = (
     "you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
 _NOTHING: frozenset[int] = frozenset()
+_LONG = 1024  # records
 
 
 class Sweep:
@@ -89,7 +90,11 @@ class Sweep:
             self._reach(root, full(root._node.type.shape, 1, root.dtype) if cotangent is None else cotangent)
         with GradMode(self.create_graph):
             while self.queue:
-                self._replay_segment(heapq.heappop(self.queue)[2])
+                segment = heapq.heappop(self.queue)[2]
+                self._replay_segment(segment)
+                if self.queue and _trace_of(segment).length >= _LONG:
+                    # The segments of a long loop are the same trace: so are their adjoints, where they begin a segment too.
+                    materialise(state.segment)
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
