@@ -92,6 +92,7 @@ class Sweep:
             while self.queue:
                 segment = heapq.heappop(self.queue)[2]
                 self._replay_segment(segment)
+                self.handles = {}  # what is held is computed
                 if self.queue and _trace_of(segment).length >= _LONG:
                     # The segments of a long loop are the same trace: so are their adjoints, where they begin a segment too.
                     materialise(state.segment)
