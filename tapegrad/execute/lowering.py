@@ -8,6 +8,7 @@ other and with their neighbours, and what lies between them is never in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .. import dtypes
@@ -54,6 +55,11 @@ class Part:
         self.slot = slot
         self.type = type_
         self.outputs = (self,)
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """What Python does for it: of parts, only views are ever seen there."""
+        return partial(self.primitive.numpy, **self.parameters)
 
 
 class Parts:
@@ -188,10 +194,17 @@ def _masked_fill(parts: Parts, a: Any, mask: Any, value: Any) -> bool:
     return True
 
 
+def _reshape(parts: Parts, a: Any, shape: Shape) -> bool:
+    """What is no view of its operand's memory is one of a copy."""
+    parts.row("reshape", parts.formula("a", a.type.dtype, a.type.shape, a), shape=shape)
+    return True
+
+
 LOWERINGS: dict[str, Callable[..., bool]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
     "masked_fill": _masked_fill,
+    "reshape": _reshape,
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all")},
 }

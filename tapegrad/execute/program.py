@@ -417,17 +417,25 @@ def _in_order(fusion: Fusion) -> list[Any]:
     order: list[Any] = []
     while left:
         for is_call in (True, False):
-            ready = []
-            for place in left:
-                if isinstance(fusion.stages[place], Call) == is_call and needs[place] <= done:
-                    ready.append(fusion.stages[place])
-                    done.add(place)
+            ready = _ready(fusion, left, needs, done, is_call)
             left = [place for place in left if place not in done]
             if is_call:
                 order += ready
             elif ready:
                 order.append(ready)
     return order
+
+
+def _ready(fusion: Fusion, left: list[int], needs: list[set[int]], done: set[int], is_call: bool) -> list[Any]:
+    """Return the calls (or else what kernels do) that can be run now, one after the other; their places are done then."""
+    ready: list[Any] = []
+    while True:
+        found = [place for place in left if isinstance(fusion.stages[place], Call) == is_call and place not in done]
+        found = [place for place in found if needs[place] <= done]
+        if not found:
+            return ready
+        ready += [fusion.stages[place] for place in found]
+        done.update(found)
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:

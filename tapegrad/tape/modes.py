@@ -34,7 +34,7 @@ class Mode:
 
 
 def _from_environment() -> str:
-    name = os.environ.get("TAPEGRAD_MODE", "interpret")
+    name = os.environ.get("TAPEGRAD_MODE", "jit")
     if name not in NAMES:
         raise ValueError(f"TAPEGRAD_MODE is {name!r}: set it to one of {', '.join(map(repr, NAMES))}, or unset it")
     return name
