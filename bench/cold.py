@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contenders import restart_with_two_threads
+from contenders import THREADS, restart_with_threads
 from peers import verdict
 
 _FRESH = Path(__file__).with_name("fresh.py")
@@ -179,7 +179,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in names]:
         parser.error(f"nothing is named {', '.join(unknown)}: choose of {', '.join(names)}")
-    restart_with_two_threads()
+    restart_with_threads(THREADS)
     environment = {} if arguments.mode is None else {"TAPEGRAD_MODE": arguments.mode}
     peers = [name for name in _PEERS if importlib.util.find_spec(name)]
     print(heading(peers))

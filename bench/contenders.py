@@ -1,4 +1,4 @@
-"""The libraries that do the workloads, each with two threads: how to make its work, end it, and read its results."""
+"""The libraries that do the workloads, each with as many threads: how to make its work, end it, and read its results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from workloads.declare import Work, Workload
 
-_THREADS = 2
+THREADS = 2
 _LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -31,17 +31,22 @@ class Contender:
     read: Callable[[Any], np.ndarray]
 
 
-def restart_with_two_threads() -> None:
-    """Start this program again on two processors and with two threads for each library; on the second time, do nothing.
+def restart_with_threads(count: int) -> None:
+    """Start this program again on so many processors, with so many threads for each library; the second time, do nothing.
 
     The libraries read these limits when they are loaded, and jax counts the processors.
     """
-    if all(os.environ.get(name) == str(_THREADS) for name in _LIMITS):
+    if all(os.environ.get(name) == str(count) for name in _LIMITS):
         return
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_THREADS])
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
     sys.stdout.flush()
-    os.execve(sys.executable, sys.orig_argv, {**os.environ, **dict.fromkeys(_LIMITS, str(_THREADS))})
+    os.execve(sys.executable, sys.orig_argv, {**os.environ, **dict.fromkeys(_LIMITS, str(count))})
+
+
+def threads() -> int:
+    """Return how many threads each library has."""
+    return int(os.environ.get(_LIMITS[0], THREADS))
 
 
 def contenders() -> list[Contender]:
@@ -54,7 +59,6 @@ def contenders() -> list[Contender]:
     if importlib.util.find_spec("torch"):
         import torch
 
-        torch.set_num_threads(_THREADS)
         found.append(torch_shaped("torch", torch))
     if importlib.util.find_spec("jax"):
         found.append(jax_contender())
@@ -64,6 +68,8 @@ def contenders() -> list[Contender]:
 
 def torch_shaped(name: str, module: Any) -> Contender:
     """Return a library with PyTorch's names as a contender."""
+    if hasattr(module, "set_num_threads"):
+        module.set_num_threads(threads())
     return Contender(name, lambda workload: workload.make(module, **workload.sizes), _finish, _read)
 
 

@@ -1,12 +1,12 @@
 """Whether tapegrad is as fast as it has to be, beside PyTorch eager and jax.jit in one run.
 
-    python bench/peers.py [names] [--mode interpret] [--rounds 15] [--warm-up 1.0] [--best]
+    python bench/peers.py [names] [--mode interpret] [--rounds 15] [--warm-up 1.0] [--best] [--threads 2]
 
 Every workload (bench/workloads) is made in each library from the same inputs, and the results of the first call are compared.
-After a warm-up the libraries take turns in rounds, each with two threads. The table has the median time of a step, and the median
+After a warm-up the libraries take turns in rounds, each with as many threads. The table has the median time of a step, and the median
 over rounds of tapegrad's speed over the peer's, with what is required and whether it holds. Peers that are not installed are
 left out. "numpy" is the computation of the value alone. Times are of this machine; the ratios are what to compare. On a machine
-that does other work too, where two threads wait for each other, --best has the best times, and their ratios.
+that does other work too, two threads wait for each other: --threads 1, and --best, the best times and their ratios, say more there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import tapegrad
-from contenders import Contender, contenders, restart_with_two_threads
+from contenders import THREADS, Contender, contenders, restart_with_threads, threads
 from workloads import WORKLOADS
 from workloads.declare import Workload
 
@@ -223,14 +223,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15, help="rounds, of which medians are taken (default 15)")
     parser.add_argument("--warm-up", type=float, default=1.0, help="seconds of calls before the rounds, each library (default 1)")
     parser.add_argument("--best", action="store_true", help="the best time of the rounds instead of the median")
+    parser.add_argument("--threads", type=int, default=THREADS, help=f"threads of each library (default {THREADS})")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in WORKLOADS]:
         parser.error(f"no workload {', '.join(unknown)}: choose of {', '.join(WORKLOADS)}")
-    restart_with_two_threads()
+    restart_with_threads(arguments.threads)
     if arguments.mode is not None:
         tapegrad.set_mode(arguments.mode)
     libraries = contenders()
-    print(f"tapegrad {tapegrad.get_mode()} mode, NumPy {np.__version__}, Python {sys.version.split()[0]}, two threads each")
+    print(f"tapegrad {tapegrad.get_mode()} mode, NumPy {np.__version__}, Python {sys.version.split()[0]}, threads: {threads()}")
     table = Table([library.name for library in libraries if library.name not in _OURS])
     print(*table.heading(), sep="\n")
     measurements = []

@@ -60,7 +60,7 @@ class CompiledFunction:
             return self._function(*arguments, **options)
         leaves: list[Any] = []
         structure = _flatten((arguments, options), leaves)
-        key = (structure, state.grad_enabled, state.inference, dtypes.get_default_dtype())
+        key = (structure, state.grad_enabled, state.inference, dtypes.get_default_dtype(), _form_of(self._function))
         captured = self._captures.get(key)
         if captured is not None and captured.fits(leaves):
             if os.environ.get("TAPEGRAD_CHECK_COMPILED") == "1":
@@ -94,6 +94,9 @@ class CompiledFunction:
             captured = capture.finish(results)
             if random.get_rng_state().tobytes() != randomness:
                 raise CannotCapture("it draws random numbers")
+            earlier = self._captures.get(key)
+            if earlier is not None:
+                captured.confirm(earlier)
             self._captures[key] = captured
             self._shapes[key] = form
             self._attempts.pop(key, None)
@@ -123,6 +126,14 @@ class CompiledFunction:
         return result
 
 
+def _form_of(function: Any) -> Any:
+    """Return what a module's calls depend on besides its tensors' values: which tensors it has, and whether it is in training."""
+    if not hasattr(function, "named_modules"):
+        return None
+    tensors = [id(tensor) for tensors in (function.parameters(), function.buffers()) for tensor in tensors]
+    return (tuple(tensors), tuple([module.training for module in function.modules()]))
+
+
 def _shown(node: Any) -> str:
     operands = ", ".join([repr(operand.type) for operand in node.operands])
     return f"{node.primitive.name}({operands}) of {node.type!r}"
@@ -147,9 +158,10 @@ class _Leaf:
 def _flatten(value: Any, leaves: list[Any], strict: bool = True) -> Any:
     """Collect the tensors and numbers of nested tuples, lists and dicts; return the structure they stood in, to compare."""
     if isinstance(value, Tensor):
-        leaves.append(value)
-        kind = value._node.type
-        return _Leaf(len(leaves) - 1, (kind, value._home is None, value.__class__))
+        place = next((place for place, leaf in enumerate(leaves) if leaf is value), len(leaves))
+        if place == len(leaves):
+            leaves.append(value)
+        return _Leaf(place, (value._node.type, value._home is None, value.__class__))
     if value.__class__ in _NUMBERS and strict:
         number = Tensor._wrap(value, number_type(value.__class__))
         leaves.append(number)

@@ -354,7 +354,7 @@ class Fusion:
         for slot in shown:
             self._show(slot)
         for stage in self.stages:
-            if stage.__class__ is Call:
+            if isinstance(stage, Call):
                 for operand in stage.node.operands:
                     self._show(operand.slot)
             else:

@@ -113,8 +113,6 @@ def layout_of(value: Any) -> Shape | None:
 
     None is for what kernels cannot read: numbers and failures, and arrays whose elements lie across the grid of their size.
     """
-    if isinstance(value, np.generic):
-        return ()
     if value.__class__ is not np.ndarray or not value.flags.aligned:
         return None
     size = value.itemsize
@@ -122,13 +120,6 @@ def layout_of(value: Any) -> Shape | None:
         return None
     usual = contiguous_strides(value.shape)
     return tuple([u if length == 1 else stride // size for stride, length, u in zip(value.strides, value.shape, usual, strict=True)])
-
-
-def _array(value: Any) -> Any:
-    """Return the array of a value without dimensions, for which NumPy's functions give a scalar."""
-    if not isinstance(value, np.generic):
-        raise LayoutChanged
-    return np.asarray(value)
 
 
 class _Words:
@@ -159,7 +150,7 @@ class _Assembly:
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
         self.arena_size = 0
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray, "array": _array}
+        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
         self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
         self.entered: set[int] = set()
@@ -248,12 +239,8 @@ class _Assembly:
                 made = self.fusion.places.get(slot)
                 if made is not None and isinstance(self.fusion.stages[made], Call):
                     self.lines.append(f"{variable} = asarray({variable})")
-                elif made is None and self._shape_of(slot):
-                    outside.append(variable)
                 elif made is None:
-                    self.lines += [f"v{slot} = {variable}", f"if v{slot}.__class__ is not ndarray: v{slot} = array(v{slot})"]
-                    self.variables.add(slot)
-                    variable = f"v{slot}"
+                    outside.append(variable)
                 values.append(f"id({variable})")
             else:
                 self.numbers[slot] = begin + place

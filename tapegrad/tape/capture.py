@@ -85,6 +85,10 @@ class Captured:
         self.written: list[tuple[Any, Any]] = []  # tensor (or place in the arguments), node
         self.gradients: list[tuple[Any, Any]] = []  # leaf (or place in the arguments), node
         self.needs: list[tuple[Any, bool, Any]] = []  # leaf, whether it has a grad before the call, its type
+        # Whether a tensor is an argument, or held by the function and an argument too, cannot be told from one call: where
+        # the next has another tensor, it is captured again.
+        self.identities = [id(argument) for argument in capture.arguments]
+        self.confirmed = {place for place, argument in enumerate(capture.arguments) if argument._node.type.is_number}
         if any([origin.__class__ is tuple for origin in segment.origins.values()]):
             self.why = "a tensor that it is given, or holds, has a history"
             return
@@ -161,8 +165,21 @@ class Captured:
         self.results = [None if hasattr(result, "_node") else result for result in self.results]
         self.capture = None
 
+    def confirm(self, earlier: Captured) -> None:
+        """Note which arguments have changed since an earlier capture, without a change of what was recorded."""
+        if self.trace is not earlier.trace or self._held() != earlier._held():
+            return
+        pairs = enumerate(zip(self.identities, earlier.identities, strict=True))
+        self.confirmed |= earlier.confirmed | {place for place, (ours, theirs) in pairs if ours != theirs}
+
+    def _held(self) -> list[tuple[int, int]]:
+        return [(slot, id(tensor)) for slot, what, tensor, _ in self.sources if what == HELD]
+
     def fits(self, arguments: list[Any]) -> bool:
         """Whether a call may be replayed: what the function holds is of the types it was of."""
+        for place, identity in enumerate(self.identities):
+            if id(arguments[place]) != identity and place not in self.confirmed:
+                return False
         for _, what, where, type_ in self.sources:
             tensor = arguments[where] if where.__class__ is int else where
             if what == GRADIENT:

@@ -15,6 +15,18 @@ from typing import Any
 
 # The functions: their module here, and the number of their arguments.
 FUNCTIONS: dict[str, tuple[str, int]] = {
+    "acos": ("inverse_trigonometric", 1),
+    "acosh": ("hyperbolic", 1),
+    "asin": ("inverse_trigonometric", 1),
+    "asinh": ("hyperbolic", 1),
+    "atan": ("inverse_trigonometric", 1),
+    "atan2": ("inverse_trigonometric", 2),
+    "atanh": ("hyperbolic", 1),
+    "cbrt": ("powers", 1),
+    "cos": ("trigonometric", 1),
+    "cosh": ("hyperbolic", 1),
+    "erf": ("error_functions", 1),
+    "erfc": ("error_functions", 1),
     "exp": ("exponentials", 1),
     "exp2": ("exponentials", 1),
     "expm1": ("exponentials", 1),
@@ -23,11 +35,15 @@ FUNCTIONS: dict[str, tuple[str, int]] = {
     "log1p": ("logarithms", 1),
     "log2": ("logarithms", 1),
     "log_sigmoid": ("logistic", 1),
+    "ndtr": ("error_functions", 1),
     "pow": ("powers", 2),
     "rsqrt": ("powers", 1),
     "sigmoid": ("logistic", 1),
+    "sin": ("trigonometric", 1),
+    "sinh": ("hyperbolic", 1),
     "softplus": ("logistic", 1),
     "sqrt": ("powers", 1),
+    "tan": ("trigonometric", 1),
     "tanh": ("hyperbolic", 1),
 }
 SUFFIXES = {"float32": "f4", "float64": "f8"}

@@ -51,3 +51,13 @@ def multiply(x: Any, y: Any) -> Any:
     """Return a product in two words."""
     high = x * y
     return high, product_error(x, y, high)
+
+
+@exactly
+def divide(numerator: Any, numerator_low: Any, denominator: Any, denominator_low: Any) -> Any:
+    """Return a quotient of two words each, in two words; the reciprocal of the denominator must not overflow."""
+    inverse = 1.0 / denominator
+    quotient = numerator * inverse
+    product, product_low = multiply(quotient, denominator)
+    rest = ((numerator - product) - product_low) + (numerator_low - quotient * denominator_low)
+    return quotient, rest * inverse

@@ -62,16 +62,20 @@ def _reduction(form: Format) -> Any:
 
 
 def _two_words(form: Format, q: Any, least: float, greatest: float) -> Any:
-    """Return exp of a sum of a number and a small one; it is 0 below ``least`` and infinite above ``greatest``."""
+    """Return exp of a sum of a number and a small one, as two words and a power of two: (high + low) * 2**k.
+
+    It is 0 below ``least`` and infinite above ``greatest``.
+    """
     one, zero, low, high = form.number(1), form.number(0), form.number(least), form.number(greatest)
-    reduce, scaled = _reduction(form), scale(form)
+    reduce = _reduction(form)
 
     @vectorisable
     def exp_two_words(x: Any, small: Any) -> Any:
         bounded = min(max(x, low), high)
         main, lost, k = reduce(bounded)
         r, rest = add(main, lost + select(bounded == x, small, zero))
-        return scaled(one + (r + (rest + r * r * q(r))), k)
+        head, tail = add(one, r + (rest + r * r * q(r)))
+        return head, tail, k
 
     return exp_two_words
 
@@ -137,8 +141,30 @@ def _expm1(form: Format, q: Any, least: float, greatest: float) -> Any:
     return expm1
 
 
+_ROUGH = polynomial(
+    F8,
+    1.5316207515466565e-05,
+    0.00015468390477927073,
+    0.0013333425558649157,
+    0.009618033163341064,
+    0.055504109685893345,
+    0.2402265109923987,
+    0.6931471805400798,
+)
+_SHIFT8, _power8 = F8.shift, power_of_two(F8)
+
+
+@vectorisable
+def exp2_rough(x: Any) -> Any:
+    """Return 2**x in float64 to a relative 5e-11, for results that become a float32: x is bounded to its range."""
+    bounded = min(max(x, -200.0), 200.0)
+    shifted = bounded + _SHIFT8
+    t = bounded - (shifted - _SHIFT8)
+    return (1.0 + t * _ROUGH(t)) * _power8(bits(shifted) - bits(_SHIFT8))
+
+
 exp_moderate_f4, exp_moderate_f8 = _moderate(F4, _Q4), _moderate(F8, _Q8)
-exp_two_words_f8 = _two_words(F8, _Q8, -746.0, 710.0)
+exp_two_words_f4, exp_two_words_f8 = _two_words(F4, _Q4, -104.0, 90.0), _two_words(F8, _Q8, -746.0, 712.0)
 exp_f4, exp_f8 = _exp(F4, _Q4, -104.0, 89.0), _exp(F8, _Q8, -746.0, 710.0)
 exp2_f4, exp2_f8 = _exp2(F4, _BINARY4, -151.0, 129.0), _exp2(F8, _BINARY8, -1076.0, 1025.0)
 expm1_f4, expm1_f8 = _expm1(F4, _Q4, -20.0, 89.0), _expm1(F8, _Q8, -40.0, 710.0)

@@ -30,6 +30,16 @@ def exactly(function: Callable[..., Any]) -> Any:
     return numba.njit(forceinline=True, error_model="numpy")(function)
 
 
+def by_way_of_float64(function: Any) -> Any:
+    """Return the float32 version of a float64 function of one number."""
+
+    @vectorisable
+    def narrow(x: Any) -> Any:
+        return np.float32(function(np.float64(x)))
+
+    return narrow
+
+
 @dataclass(frozen=True)
 class Format:
     """A floating point format: how its numbers are stored, and constants in it."""

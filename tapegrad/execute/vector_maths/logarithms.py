@@ -62,15 +62,15 @@ def _at_edges(form: Format) -> Any:
 
 
 def _natural(form: Format, tail: Any) -> Any:
-    """Return a function from f = m - 1 and k to log(m * 2**k).
+    """Return a function from f = m - 1, k and a small addition to log(m * 2**k) + addition.
 
     ``tail`` is a function from f to log(1 + f) - (f - f**2/2), exact enough to be added to the rest.
     """
     half, ln2_high, ln2_low = form.number(0.5), form.number(form.ln2_high), form.number(form.ln2_low)
 
     @vectorisable
-    def natural(f: Any, k: Any) -> Any:
-        return k * ln2_high + (f + ((tail(f) + k * ln2_low) - half * f * f))
+    def natural(f: Any, k: Any, small: Any) -> Any:
+        return k * ln2_high + (f + (((tail(f) + k * ln2_low) - half * f * f) + small))
 
     return natural
 
@@ -91,35 +91,49 @@ def _tail8(f: Any) -> Any:
 
 def _log(form: Format, tail: Any) -> Any:
     """Return the natural logarithm."""
-    one, decompose, natural, at_edges = form.number(1), decomposition(form), _natural(form, tail), _at_edges(form)
+    zero, one = form.number(0), form.number(1)
+    decompose, natural, at_edges = decomposition(form), _natural(form, tail), _at_edges(form)
 
     @vectorisable
     def log(x: Any) -> Any:
         m, k = decompose(x)
-        return at_edges(x, natural(m - one, k))
+        return at_edges(x, natural(m - one, k, zero))
 
     return log
 
 
 def _log1p(form: Format, tail: Any) -> Any:
-    """Return log(1 + x); what the rounding of 1 + x took away is put into m - 1.
+    """Return a function from x and a small addition to log(1 + x + addition).
 
-    Where k is 0, m - 1 is x itself. Where k is large, what was taken away is negligible.
+    What the rounding of 1 + x took away is put into m - 1. Where k is 0, m - 1 is x itself, and the addition is multiplied
+    by the derivative, about 1 - x. Where k is large, what was taken away is negligible.
     """
     one, zero, integer, number = form.number(1), form.number(0), form.integer, form.number
     decompose, natural, at_edges = decomposition(form), _natural(form, tail), _at_edges(form)
     power, negligible = power_of_two(form), number(64)
 
     @vectorisable
-    def log1p(x: Any) -> Any:
+    def log1p(x: Any, small: Any) -> Any:
         total = one + x
-        lost = x - (total - one)
+        lost = (x - (total - one)) + small
         m, k = decompose(total)
         down = power(integer(-min(k, negligible)))
-        f = select(k == zero, x, (m - one) + lost * down)
-        return select(x == zero, x, at_edges(total, natural(f, k)))
+        near = k == zero
+        f = select(near, x, (m - one) + lost * down)
+        return select(x == zero, x, at_edges(total, natural(f, k, select(near, small - small * x, zero))))
 
     return log1p
+
+
+def _log1p_alone(form: Format, log1p: Any) -> Any:
+    """Return log(1 + x)."""
+    zero = form.number(0)
+
+    @vectorisable
+    def alone(x: Any) -> Any:
+        return log1p(x, zero)
+
+    return alone
 
 
 def _other_base(form: Format, tail: Any, factor: tuple[float, float], two: tuple[float, float]) -> Any:
@@ -151,7 +165,8 @@ def _other_base(form: Format, tail: Any, factor: tuple[float, float], two: tuple
 
 
 log_f4, log_f8 = _log(F4, _tail4), _log(F8, _tail8)
-log1p_f4, log1p_f8 = _log1p(F4, _tail4), _log1p(F8, _tail8)
+log1p_two_words = _log1p(F8, _tail8)
+log1p_f4, log1p_f8 = _log1p_alone(F4, _log1p(F4, _tail4)), _log1p_alone(F8, log1p_two_words)
 log2_f4 = _other_base(F4, _tail4, (1.4423828125, 0.0003122284), (1.0, 0.0))
 log10_f4 = _other_base(F4, _tail4, (0.434326171875, -3.168997e-05), (0.301025390625, 4.605039e-06))
 log2_f8 = _other_base(F8, _tail8, (1.4426950216293335, 1.9259629911266175e-08), (1.0, 0.0))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .double_words import add, multiply
-from .exponentials import exp_two_words_f8
-from .instructions import F4, F8, Format, bits, floor, polynomial, power_of_two, select, vectorisable
+from .exponentials import exp2_rough, exp_two_words_f8
+from .instructions import F4, F8, Format, bits, by_way_of_float64, copy_sign, floor, polynomial, power_of_two, scale, select, vectorisable
 from .logarithms import decomposition
 
 _ONE4 = np.float32(1)
@@ -38,18 +38,8 @@ def rsqrt_f8(x: Any) -> Any:
     return 1.0 / np.sqrt(x)
 
 
-# log((1 + s)/(1 - s)) = 2s + s z p(z), z = s**2, to a relative 5e-12; 2**t = 1 + t q(t), |t| <= 1/2, to 5e-11.
+# log((1 + s)/(1 - s)) = 2s + s z p(z), z = s**2, to a relative 5e-12.
 _LOG4 = polynomial(F8, 0.23584978355745828, 0.285371685352913, 0.4000033724013484, 0.6666666563716994)
-_BINARY4 = polynomial(
-    F8,
-    1.5316207515466565e-05,
-    0.00015468390477927073,
-    0.0013333425558649157,
-    0.009618033163341064,
-    0.055504109685893345,
-    0.2402265109923987,
-    0.6931471805400798,
-)
 _LOG2_E = 1.4426950408889634
 # log((1 + s)/(1 - s)) = 2s + 2/3 s z + s z**2 p(z), to a relative 8e-23.
 _LOG8 = polynomial(
@@ -67,7 +57,7 @@ _THIRDS = (2 / 3, 3.700743415417188e-17)  # 2/3 in two words
 _LN2_HIGH, _LN2_LOW = F8.ln2_high, F8.ln2_low
 _FAR = 2.0**65  # an exponent that takes any number but 1 to 0 or infinity
 
-_decompose, _power, _shift = decomposition(F8), power_of_two(F8), F8.shift
+_decompose, _scaled = decomposition(F8), scale(F8)
 
 
 @vectorisable
@@ -78,10 +68,7 @@ def _positive_f4(x: Any, y: Any) -> Any:
     s = f / (2.0 + f)
     z = s * s
     logarithm = k + (2.0 * s + s * z * _LOG4(z)) * _LOG2_E
-    exponent = min(max(min(max(np.float64(y), -_FAR), _FAR) * logarithm, -200.0), 200.0)
-    shifted = exponent + _shift
-    t = exponent - (shifted - _shift)
-    return np.float32((1.0 + t * _BINARY4(t)) * _power(bits(shifted) - bits(_shift)))
+    return np.float32(exp2_rough(min(max(np.float64(y), -_FAR), _FAR) * logarithm))
 
 
 @vectorisable
@@ -113,7 +100,8 @@ def _positive_f8(x: Any, y: Any) -> Any:
     bounded = min(max(y, -_FAR), _FAR)
     high, low = _logarithm_two_words(x)
     exponent, exponent_low = multiply(bounded, high)
-    return exp_two_words_f8(exponent, exponent_low + bounded * low)
+    head, tail, binary = exp_two_words_f8(exponent, exponent_low + bounded * low)
+    return _scaled(head + tail, binary)
 
 
 def _pow(form: Format, positive: Any) -> Any:
@@ -138,3 +126,41 @@ def _pow(form: Format, positive: Any) -> Any:
 
 
 pow_f4, pow_f8 = _pow(F4, _positive_f4), _pow(F8, _positive_f8)
+
+# The cube root of numbers between sqrt(1/2) and sqrt(2), to 2e-7.
+_CBRT = polynomial(
+    F8,
+    -0.020259812058519573,
+    0.15505372942951742,
+    -0.5132213288195726,
+    0.9691028779942275,
+    -1.1857051683202404,
+    1.1966130148851584,
+    0.39841655208227306,
+)
+_ROOT_2, _ROOT_4 = 1.2599210498948732, 1.5874010519681994  # cube roots
+_power, _shift = power_of_two(F8), F8.shift
+
+
+@vectorisable
+def cbrt_f8(x: Any) -> Any:
+    """Return the cube root: a polynomial, corrected twice by Newton's method, the second time with an exact remainder."""
+    size = abs(x)
+    edge = (size == 0.0) | (size == np.inf)
+    m, k = _decompose(select(edge, 1.0, size))
+    shifted = (k - 1.0) * (1.0 / 3.0) + _shift
+    third = shifted - _shift
+    remainder = k - 3.0 * third  # 0, 1 or 2
+    factor = select(remainder == 0.0, 1.0, select(remainder == 1.0, 2.0, 4.0))
+    root = _CBRT(m) * select(remainder == 0.0, 1.0, select(remainder == 1.0, _ROOT_2, _ROOT_4))
+    target = m * factor
+    slope = (1.0 / 3.0) / (root * root)
+    root -= (root * root * root - target) * slope
+    square, square_low = multiply(root, root)
+    cube, cube_low = multiply(square, root)
+    root -= ((cube - target) + (cube_low + square_low * root)) * slope
+    result = root * _power(bits(shifted) - bits(_shift))
+    return select(edge | (x != x), x, copy_sign(result, x))
+
+
+cbrt_f4 = by_way_of_float64(cbrt_f8)
