@@ -18,6 +18,7 @@ NUMBERS = frozenset((bool, int, float, complex))
 COPY_SLICES = "torch::autograd::CopySlices"  # writing through a view: released even where it keeps nothing
 NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
+_LONG_LIMIT = 8 * PENDING_LIMIT  # a segment's adjoints are so many times its records, at most
 PENDING_BYTES_LIMIT = 2 << 30
 _WINDOW = 16  # records that are compared to know where in a loop's body a segment stands
 _IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
@@ -200,16 +201,21 @@ class Sealed(Root):
 
 
 SEALED = Sealed(eager=True)
-_roots: dict[tuple[bool, dtypes.dtype], Root] = {}
+_roots: dict[tuple[bool, dtypes.dtype, bool], Root] = {}
 clock = 0
 
 
-def root_for(eager: bool) -> Root:
-    """Return the root of new segments. What a Python float becomes is part of every type, so it has its own root."""
-    key = (eager, dtypes.get_default_dtype())
+def root_for(eager: bool, is_long: bool = False) -> Root:
+    """Return the root of new segments. What a Python float becomes is part of every type, so it has its own root.
+
+    `is_long`: of the adjoints of a long segment, which are not cut again.
+    """
+    key = (eager, dtypes.get_default_dtype(), is_long)
     found = _roots.get(key)
     if found is None:
         found = _roots.setdefault(key, Root(eager))
+        if is_long and not eager:
+            found.limit = _LONG_LIMIT
     return found
 
 
