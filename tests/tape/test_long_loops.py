@@ -42,7 +42,7 @@ def _nodes() -> int:
 def test_a_long_loop_is_few_traces() -> None:
     before = _nodes()
     _gradient(_STEPS)
-    assert _nodes() - before < 6 * trace.PENDING_LIMIT  # of 53,000 records and imports
+    assert _nodes() - before < 8 * trace.PENDING_LIMIT  # of 53,000 records and imports; longer loops add little
 
 
 @pytest.mark.usefixtures("deferred")
