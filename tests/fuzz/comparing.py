@@ -1,4 +1,4 @@
-"""The comparisons of one program: with itself in the other mode, and with PyTorch."""
+"""The comparisons of one program: with itself in the other modes, and with PyTorch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import tapegrad
-from tapegrad.execute import interpreter
+from tapegrad.execute import interpreter, tiering
 from tapegrad.tape import checks, trace
 from tapegrad.tape.materialise import materialise
 from tapegrad.tape.segment import state
@@ -19,9 +19,10 @@ from .running import Failed, Outcome, difference, first_other_error, run
 def mode(name: str, limit: int | None = None, runs: int | None = None) -> Iterator[None]:
     """Run in a mode; with `limit`, on a new trie whose segments end after so few records.
 
-    `runs` is how often a plan is walked before it becomes a program.
+    `runs` is how often a plan is walked before it becomes a program. In jit, every plan is compiled before it is first run.
     """
-    before, runs_before = tapegrad.get_mode(), interpreter._RUNS_BEFORE_PROGRAM
+    before, runs_before, threshold = tapegrad.get_mode(), interpreter._RUNS_BEFORE_PROGRAM, tiering.threshold
+    tiering.threshold = 0.0
     tapegrad.set_mode(name)
     try:
         if limit is not None:
@@ -32,7 +33,7 @@ def mode(name: str, limit: int | None = None, runs: int | None = None) -> Iterat
         yield
     finally:
         materialise(state.segment)
-        interpreter._RUNS_BEFORE_PROGRAM = runs_before
+        interpreter._RUNS_BEFORE_PROGRAM, tiering.threshold = runs_before, threshold
         if limit is not None:
             trace._roots.clear()
         tapegrad.set_mode(before)
@@ -55,6 +56,19 @@ def compare_modes(program: list[str], tolerance: float, limit: int = 5, rounds: 
         short = run(tapegrad, program, rounds - 1)
     found = outcomes_differ(short, eager, tolerance)
     return None if found is None else f"interpret in segments of {limit}: {found}"
+
+
+def compare_compiled(program: list[str], tolerance: float, rounds: int = 2) -> str | None:
+    """Compare eager with jit, whose later rounds run what was compiled in the first."""
+    for round_number in range(rounds):
+        with mode("eager"):
+            eager = run(tapegrad, program, round_number)
+        with mode("jit"):
+            compiled = run(tapegrad, program, round_number)
+        found = outcomes_differ(compiled, eager, tolerance)
+        if found is not None:
+            return f"jit, round {round_number}: {found}"
+    return None
 
 
 def outcomes_differ(ours: Outcome, theirs: Outcome, tolerance: float) -> str | None:

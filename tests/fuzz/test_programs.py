@@ -17,13 +17,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from .comparing import compare_modes, compare_version_checks, compare_with_torch
+from .comparing import compare_compiled, compare_modes, compare_version_checks, compare_with_torch
 from .reducing import reduced
 from .statements import PRODUCTIONS, tolerance_of
 from .writing import write_program
 
 Comparison = Callable[[list[str]], str | None]
 PEER_PROGRAMS, CHECKED_PROGRAMS = 350, 150
+COMPILED_PROGRAMS = 8  # each has about ten kernels, and one takes a fifth of a second to compile
 SECONDS = float(os.environ.get("TAPEGRAD_FUZZ_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("TAPEGRAD_FUZZ_SEED", "1000000"))
 
@@ -37,6 +38,10 @@ def report(program: list[str], compare: Comparison, seconds: float = 60.0) -> st
 
 def between_modes(program: list[str]) -> str | None:
     return compare_modes(program, tolerance_of(program) / 100)
+
+
+def compiled(program: list[str]) -> str | None:
+    return compare_compiled(program, tolerance_of(program) / 100)
 
 
 def written(seed: int, length: int, **options: bool) -> list[str]:
@@ -55,6 +60,12 @@ def test_long_programs_agree_in_the_modes() -> None:
     for seed in range(6):
         program = written(seed, 300)
         assert between_modes(program) is None, report(program, between_modes)
+
+
+def test_compiled_programs_agree() -> None:
+    for seed in range(COMPILED_PROGRAMS):
+        program = written(seed, 40)
+        assert compiled(program) is None, f"seed {seed}: {report(program, compiled)}"
 
 
 @pytest.mark.peer
@@ -81,7 +92,7 @@ def test_version_checks_agree_with_torch(torch: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not SECONDS, reason="set TAPEGRAD_FUZZ_SECONDS")
 def test_for_a_long_time() -> None:
-    comparisons: list[Comparison] = [between_modes]
+    comparisons: list[Comparison] = [between_modes, compiled]
     if importlib.util.find_spec("torch") is not None:
         import torch
 
