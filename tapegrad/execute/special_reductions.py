@@ -9,7 +9,7 @@ from typing import Any
 
 from ..tape.types import Shape
 from .expressions import KINDS, cast
-from .memory import Written, loaded, storable
+from .memory import Input, Written, loaded, storable
 from .special_source import Source, block, is_even, merged, product, rows_per_call
 
 _FEWEST = 8  # elements of a line: shorter ones are as well gone over one after the other
@@ -25,57 +25,73 @@ _COMBINED = {
 }
 
 
-def _reduce(node: Any, operands: list[Any]) -> Written | None:
-    (a,) = operands
-    shape, axes = node.operands[0].type.shape, node.parameters["axes"]
-    long = [axis for axis, length in enumerate(shape) if length != 1]
-    reduced = [axis for axis in long if axis in axes]
-    if not reduced or not product(shape):
-        return None
-    outer = [axis for axis in long if axis < reduced[0]]
-    lines = [axis for axis in long if axis > reduced[-1]]
-    if not outer or len(outer) + len(reduced) + len(lines) < len(long):
-        return None
+class Stacks:
+    """An operand as stacks of lines: adjacent axes to go along, the axes before them, and those after, which are lines."""
 
-    def only(chosen: list[int]) -> tuple[Shape, Shape]:
-        return tuple([shape[axis] for axis in chosen]), tuple([a.strides[axis] for axis in chosen])
+    def __init__(self, a: Input, outer: tuple[Shape, Shape], along: tuple[Shape, Shape], line: tuple[Shape, Shape]) -> None:
+        self.code = code = Source()
+        lengths, (strides,) = merged(*outer)
+        self.rows, self.count, self.n = product(lengths), product(along[0]), product(line[0])
+        self.chunk = rows_per_call(self.rows, self.n * self.count)
+        code.elements("x", a.slot, a.kind)
+        for name, value in (("n", self.n), ("count", self.count), ("step", along[1][-1]), ("rows", self.chunk)):
+            code.integer(name, value)
+        self.places = code.places(lengths, {"begin": strides})
+        self.element = f"x[at{code.step('c', line[1][-1])}]"
 
-    (count, step), (columns, column) = only(reduced), only(lines)
-    n = product(columns)
-    if n < _FEWEST or not is_even(step, count) or not is_even(column, columns):
-        return None
-    name, kind = node.primitive.name, KINDS[node.type.dtype]
-    wide = "f8" if kind in ("f4", "f8") else "i8"
-    first = _COMBINED[name][0 if wide == "f8" else 1]
-    code = Source()
-    lengths, (strides,) = merged(*only(outer))
-    rows = product(lengths)
-    chunk = rows_per_call(rows, n * product(count))
-    code.elements("x", a.slot, a.kind)
-    code.elements("y", node.slot, kind)
-    for key, value in (("n", n), ("count", product(count)), ("step", step[-1]), ("rows", chunk)):
-        code.integer(key, value)
-    code.head.append(f"total = pointer_{wide}({code.word('scratch', 8 * n)} + 8 * n * (lo // rows))")
-    places = code.places(lengths, {"begin": strides})
-    element = f"x[at{code.step('c', column[-1])}]"
-    if name in ("reduce_any", "reduce_all"):
-        element = f"i8(1) if {element} != 0 else i8(0)"
-    else:
-        element = cast(loaded(element, a.kind), wide, a.kind)
-    body = f"""\
+    def written(self, wide: str, first: str, each: str, last: str = "") -> Written:
+        """Return the kernel: totals of a line begin with `first`; `each` is done for an element, `last` for a total."""
+        total = self.code.word("scratch", 8 * self.n)
+        self.code.head.append(f"total = pointer_{wide}({total} + 8 * n * (lo // rows))")
+        body = f"""\
 for r in range(lo, hi):
-{block(places)}
+{block(self.places)}
     for j in range(n):
         total[j] = {first}
     for i in range(count):
         at = begin + i * step
         for j in range(n):
-            a = total[j]
-            b = {element}
-            total[j] = {_COMBINED[name][2]}
-    for j in range(n):
-        y[r * n + j] = {storable(cast("total[j]", kind), kind)}"""
-    return code.written(body, rows, chunk)
+{block(each, 3)}"""
+        if last:
+            body += f"\n    for j in range(n):\n{block(last, 2)}"
+        return self.code.written(body, self.rows, self.chunk)
+
+
+def stacks(a: Input, shape: Shape, axes: list[int]) -> Stacks | None:
+    """Return an operand as stacks along axes, or None if these are not adjacent, or lines are short or not evenly spaced."""
+    long = [axis for axis, length in enumerate(shape) if length != 1]
+    along = [axis for axis in long if axis in axes]
+    if not along or not product(shape):
+        return None
+    outer = [axis for axis in long if axis < along[0]]
+    line = [axis for axis in long if axis > along[-1]]
+    if len(outer) + len(along) + len(line) < len(long):
+        return None
+
+    def of(chosen: list[int]) -> tuple[Shape, Shape]:
+        return tuple([shape[axis] for axis in chosen]), tuple([a.strides[axis] for axis in chosen])
+
+    (counts, steps), (lengths, strides) = of(along), of(line)
+    if product(lengths) < _FEWEST or not is_even(steps, counts) or not is_even(strides, lengths):
+        return None
+    return Stacks(a, of(outer), (counts, steps), (lengths, strides))
+
+
+def _reduce(node: Any, operands: list[Any]) -> Written | None:
+    (a,) = operands
+    found = stacks(a, node.operands[0].type.shape, node.parameters["axes"])
+    if found is None:
+        return None
+    name, kind = node.primitive.name, KINDS[node.type.dtype]
+    wide = "f8" if kind in ("f4", "f8") else "i8"
+    if name in ("reduce_any", "reduce_all"):
+        element = f"i8(1) if {found.element} != 0 else i8(0)"
+    else:
+        element = cast(loaded(found.element, a.kind), wide, a.kind)
+    found.code.elements("y", node.slot, kind)
+    each = f"a = total[j]\nb = {element}\ntotal[j] = {_COMBINED[name][2]}"
+    last = f"y[r * n + j] = {storable(cast('total[j]', kind), kind)}"
+    return found.written(wide, _COMBINED[name][0 if wide == "f8" else 1], each, last)
 
 
 KERNELS = dict.fromkeys(_COMBINED, _reduce)

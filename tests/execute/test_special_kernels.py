@@ -116,6 +116,15 @@ def test_scans_at_edges(name: str, programs: list[Any]) -> None:
             assert not calls(programs[-1])
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scans_of_long_lines(name: str, programs: list[Any]) -> None:
+    x = tapegrad.randn(4, 3, 5, 10)
+    for operand in (x, x.permute(2, 1, 0, 3), x[..., ::2], x[:, :1], x > 0):
+        for axis in (0, 1, 2):
+            read(record(name, operand, axis=axis))
+            assert not calls(programs[-1])
+
+
 def test_concatenation_promotes(programs: list[Any]) -> None:
     x = tapegrad.randn(2, 3, requires_grad=True)
     y = tapegrad.cat([x * 2, tapegrad.arange(3).reshape(1, 3), tapegrad.tensor([[True, False, True]])])
