@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foundation import peer, training_loop
 
 import tapegrad
+from foundation import peer, training_loop
 
 _ARRAYS = np.ones((4, 4), np.float32), np.full((4, 4), 1.5, np.float32)
 

@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from . import primitives as primitives
     from . import random as random
     from . import teach as teach
+    from .execute.kernels import kernels as kernels
+    from .execute.threads import get_num_threads as get_num_threads
+    from .execute.threads import set_num_threads as set_num_threads
     from .functions.arithmetic import *
     from .functions.arranging import *
     from .functions.choosing import *
@@ -100,6 +103,9 @@ if TYPE_CHECKING:
     from .random import seed as seed
     from .serialization import load as load
     from .serialization import save as save
+    from .tape.modes import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from .tape.modes import is_anomaly_enabled as is_anomaly_enabled
+    from .tape.modes import set_anomaly_enabled as set_anomaly_enabled
 
 _attach(Tensor)
 
@@ -108,6 +114,9 @@ del tensor  # the submodule; the name is the function's  # noqa: F821
 # What is loaded when first asked for: submodules, and names of modules outside functions/.
 _SUBMODULES = ("linalg", "nn", "optim", "primitives", "random", "special", "teach")
 _NAMES_OF = {
+    "compilation": "compile",
+    "execute.kernels": "kernels",
+    "execute.threads": "get_num_threads set_num_threads",
     "nn.functional": """
         adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
         conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm
@@ -116,6 +125,7 @@ _NAMES_OF = {
     """,
     "number_info": "finfo iinfo",
     "printing": "set_printoptions",
+    "tape.modes": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "random": "Generator initial_seed manual_seed seed",
     "serialization": "load save",
 }

@@ -1,4 +1,4 @@
-"""The command line: ``python -m tapegrad demo`` and ``python -m tapegrad info``."""
+"""The command line: ``python -m tapegrad demo``, ``info`` and ``cache``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .demo.train import run
 
         return run(options)
+    if options.command == "cache":
+        from .demo.cache import run_cache
+
+        return run_cache(options.action)
     parser.print_help()
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
+    from .demo.cache import ACTIONS
     from .demo.train import add_options
 
     parser = argparse.ArgumentParser(prog="python -m tapegrad", description="Automatic differentiation on a tape.")
@@ -32,6 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="train a network to read handwritten digits, and show the tape of a step")
     add_options(demo)
     commands.add_parser("info", help="print versions, mode, threads and how full the caches are")
+    cache = commands.add_parser("cache", help="look at the compiled kernels on disk, or delete them")
+    cache.add_argument("action", nargs="?", choices=ACTIONS, default="size", help="what to do (size unless given)")
     return parser
 
 

@@ -17,7 +17,9 @@ class Device:
     type: str
     index: Any
 
-    def __init__(self, name: str | Device, index: int | None = None) -> None:
+    def __init__(self, name: str | int | Device, index: int | None = None) -> None:
+        if isinstance(name, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         if isinstance(name, Device):
             index = name.index
             name = name.type

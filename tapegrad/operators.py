@@ -107,7 +107,7 @@ def operand_from(value: Any) -> Any:
     kind = value.__class__
     if kind in NUMBERS:
         if kind is int and not -(1 << 63) <= value < 1 << 64:
-            raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
+            raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
         return value
     if hasattr(kind, "_node"):
         return value

@@ -422,8 +422,24 @@ def _check_uniform_bounds(low: float, high: float, dtype: dtypes.dtype) -> None:
         )
 
 
-def normal(shape: Shape, dtype: dtypes.dtype, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Array:
+def normal(
+    shape: Shape,
+    dtype: dtypes.dtype,
+    mean: float = 0.0,
+    std: float = 1.0,
+    generator: Generator | None = None,
+    *,
+    contiguous: bool = True,
+) -> Array:
     """Return normal numbers; complex ones have the variance std**2, half of it in each part.
+
+    Args:
+        shape: of the result.
+        dtype: of the result.
+        mean: of the distribution.
+        std: the standard deviation.
+        generator: what to draw from; the default generator if None.
+        contiguous: whether they go to contiguous memory; PyTorch's stream is another one elsewhere.
 
     Raises:
         RuntimeError: std is negative.
@@ -435,11 +451,11 @@ def normal(shape: Shape, dtype: dtypes.dtype, mean: float = 0.0, std: float = 1.
     if count == 0:
         return np.empty(shape, dtypes.array_type(dtype))
     if dtype.is_complex:
-        parts = normal((*shape, 2), dtype.to_real(), mean, std / math.sqrt(2), generator)
+        parts = normal((*shape, 2), dtype.to_real(), mean, std / math.sqrt(2), generator, contiguous=contiguous)
         return parts.view(dtypes.array_type(dtype)).reshape(shape)
     _require(dtype.is_floating_point, "normal_kernel_cpu", dtype)
     generator = generator or default_generator
-    if count < 16:
+    if count < 16 or not contiguous:
         values = _scale(_paired_normals(generator, count), std, mean)
     else:
         kind = _working_type(dtype)
@@ -944,8 +960,11 @@ def _check_rows(rows: Array) -> None:
 
 def _draw_without_replacement(generator: Generator, rows: Array, dtype: dtypes.dtype, samples: int) -> Array:
     """Draw the greatest of weights over exponential numbers: an index is the greatest in proportion to its weight."""
+    shape = rows.shape
+    along_memory = rows.strides[0] >= rows.strides[1]
+    waits = exponential(shape, dtype, 1.0, generator) if along_memory else exponential(shape[::-1], dtype, 1.0, generator).T
     with np.errstate(all="ignore"):
-        keys = (rows / exponential(rows.shape, dtype, 1.0, generator)).astype(np.float64)
+        keys = (rows / waits).astype(np.float64)
     best: Array = np.argmax(keys, axis=1, keepdims=True) if samples == 1 else np.argsort(-keys, axis=1, kind="stable")
     return best[:, :samples]
 
@@ -971,6 +990,8 @@ def trunc_normal(
     low: float = -2.0,
     high: float = 2.0,
     generator: Generator | None = None,
+    *,
+    contiguous: bool = True,
 ) -> Array:
     """Return normal numbers within [low, high] by drawing again what falls outside, as ``nn.init.trunc_normal_`` does."""
 
@@ -986,9 +1007,9 @@ def trunc_normal(
     if below(high) - below(low) <= 0.3:
         return _rejected_uniforms(shape, dtype, mean, std, low, high, generator)
     first, last = _cast(np.array([low, high]), dtype)
-    values = normal(shape, dtype, mean, std, generator)
+    values = normal(shape, dtype, mean, std, generator, contiguous=contiguous)
     while np.any(outside := (values < first) | (values > last)):
-        values = np.where(outside, normal(shape, dtype, mean, std, generator), values)
+        values = np.where(outside, normal(shape, dtype, mean, std, generator, contiguous=contiguous), values)
     return values
 
 

@@ -197,6 +197,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         if value and not self.is_leaf:
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self._set_requires_grad(value, "only Tensors of floating point and complex dtype can require gradients")
@@ -208,6 +210,9 @@ class Tensor:
         >>> tapegrad.tensor([1.0]).requires_grad_().requires_grad
         True
         """
+        if not isinstance(requires_grad, builtins.bool):
+            found = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
         self._set_requires_grad(requires_grad, "only Tensors of floating point dtype can require gradients")
         return self
 
@@ -243,11 +248,13 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             self._check_grad(value)
+        if state.capture is not None:
+            state.capture.note_grad(self, True)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self.grad = None
 
     def _check_grad(self, value: Any) -> None:
         if not isinstance(value, Tensor):

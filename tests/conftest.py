@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import tapegrad
+from tapegrad.execute import tiering
 from tapegrad.primitives import load_all
 from tapegrad.tape.modes import NAMES
 
@@ -20,10 +22,22 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _kernel_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep compiled kernels in pytest's own cache, from run to run, unless TAPEGRAD_CACHE_DIR says where."""
+    kept = getattr(request.config, "cache", None)
+    with pytest.MonkeyPatch.context() as patch:
+        if "TAPEGRAD_CACHE_DIR" not in os.environ:
+            folder = tmp_path_factory.mktemp("kernels") if kept is None else kept.mkdir("kernels")
+            patch.setitem(os.environ, "TAPEGRAD_CACHE_DIR", str(folder))
+        yield
+
+
 @pytest.fixture(params=NAMES)
-def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run the test once in each mode."""
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Run the test once in each mode; in jit, every plan is compiled before it is run for the first time."""
     before = tapegrad.get_mode()
+    monkeypatch.setattr(tiering, "threshold", 0.0)
     tapegrad.set_mode(request.param)
     yield request.param
     tapegrad.set_mode(before)
@@ -32,4 +46,6 @@ def mode(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def torch() -> Any:
     """PyTorch, for tests that compare with it; they carry the marker `peer` too."""
-    return pytest.importorskip("torch")
+    library = pytest.importorskip("torch")
+    library.backends.opt_einsum.enabled = False  # where opt_einsum is installed, as JAX has it, results have other strides
+    return library

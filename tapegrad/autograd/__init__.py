@@ -9,11 +9,16 @@ from ..tape.checks import set_inplace_checks
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 
 if TYPE_CHECKING:
-    from . import graph
+    from . import anomaly_mode, graph
+    from .anomaly_mode import detect_anomaly, set_detect_anomaly
     from .engine import backward, grad
+    from .variable import Variable
 
 __all__ = [
+    "Variable",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "graph",
@@ -21,15 +26,20 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
     "set_inplace_checks",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the reverse sweep when it is first used."""
+    """Load the reverse sweep, and what few programs use, when it is first asked for."""
     if name in ("backward", "grad"):
         return getattr(import_module(f"{__name__}.engine"), name)
-    if name == "graph":
-        return import_module(f"{__name__}.graph")
+    if name in ("detect_anomaly", "set_detect_anomaly"):
+        return getattr(import_module(f"{__name__}.anomaly_mode"), name)
+    if name == "Variable":
+        return import_module(f"{__name__}.variable").Variable
+    if name in ("anomaly_mode", "graph"):
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

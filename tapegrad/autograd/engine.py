@@ -12,9 +12,11 @@ from ..functions.in_place import laid_out
 from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
-from ..tape.record import record
+from ..tape.modes import mode
+from ..tape.record import is_failure, read, record
+from ..tape.remember import recall_plain
 from ..tape.replay import Sweep, leaf_or_address
-from ..tape.segment import GradMode, state
+from ..tape.segment import in_grad_mode, state
 from ..tensor import Tensor
 from .graph import GradientEdge
 
@@ -42,6 +44,16 @@ def backward(
     >>> x.grad
     tensor([2., 2.])
     """
+    if tensors.__class__ is Tensor and grad_tensors is None and inputs is None and not (retain_graph or create_graph):
+        segment = state.segment
+        found = recall_plain(segment, tensors)
+        if found is not None:
+            for leaf, gradient in found:
+                _accumulate(leaf, gradient, False, set())
+            if state.capture is None:
+                materialise(segment)
+                _check_computed([leaf for leaf, _ in found])
+            return
     if create_graph:
         _warn_of_cycle()
     roots = _as_tuple(tensors)
@@ -57,7 +69,7 @@ def backward(
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             tensor.retain_grad()  # of a leaf, it does nothing
         targets = [_target(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
+    sweep = _sweep(targets, create_graph, create_graph if retain_graph is None else retain_graph, releases_targets=True)
     sweep.run(roots, cotangents)
     gradients = list(sweep.leaf_gradients.values())
     if targets is not None:
@@ -66,7 +78,28 @@ def backward(
     given = {id(tensor) for tensor in _as_tuple(grad_tensors)}
     for leaf, gradient in gradients:
         _accumulate(leaf, gradient, create_graph, given)
-    materialise(state.segment)
+    if state.capture is None:
+        materialise(state.segment)
+        _check_computed([leaf for leaf, _ in gradients])
+
+
+def _check_computed(leaves: list[Tensor]) -> None:
+    """Raise where a gradient could not be computed, and forget it: an optimizer would spoil the parameter with it."""
+    failed = [leaf for leaf in leaves if leaf._grad is not None and is_failure(leaf._grad)]
+    if failed:
+        gradient = failed[0]._grad
+        for leaf in failed:
+            leaf._grad = None
+        read(gradient)
+
+
+def _sweep(*arguments: Any, **options: Any) -> Sweep:
+    """Return a new sweep: in anomaly mode, one that is checked."""
+    if not mode.detects_anomaly:
+        return Sweep(*arguments, **options)
+    from .checked_sweep import CheckedSweep
+
+    return CheckedSweep(*arguments, **options)
 
 
 def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> None:
@@ -74,6 +107,8 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
 
     Where another thread does so at the same time, the sum is recorded anew.
     """
+    if state.capture is not None:
+        state.capture.note_grad(leaf, False)
     while True:
         existing = leaf._grad
         if existing is None:
@@ -83,24 +118,29 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
                     leaf._grad = total
                     return
             continue
-        version = existing._root()._version_count
-        with GradMode(create_graph):
-            total = existing + gradient
-            with _accumulating:
-                if leaf._grad is existing and existing._root()._version_count == version:
-                    if create_graph or leaf.retains_grad:
-                        leaf._grad = total
-                    else:
-                        in_place(existing, total)
-                    return
+        if in_grad_mode(create_graph, None, _add_to, leaf, existing, gradient, create_graph):
+            return
+
+
+def _add_to(leaf: Tensor, existing: Tensor, gradient: Tensor, create_graph: bool) -> bool:
+    """Add a gradient to the `grad` that a tensor has, unless another thread changed that meanwhile; return whether."""
+    version = existing._root()._version_count
+    total = existing + gradient
+    with _accumulating:
+        if leaf._grad is not existing or existing._root()._version_count != version:
+            return False
+        if create_graph or leaf.retains_grad:
+            leaf._grad = total
+        else:
+            in_place(existing, total)
+        return True
 
 
 def _first_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> Tensor:
     """Return a gradient as the `grad` of a tensor that has none, in its layout."""
     if create_graph or gradient._node.type.strides != leaf._node.type.strides:
-        with GradMode(create_graph):
-            gradient = laid_out(gradient, leaf._node.type)
-            return _own(gradient, taken, "torch::autograd::CopyBackwards" if create_graph else None)
+        name = "torch::autograd::CopyBackwards" if create_graph else None
+        return in_grad_mode(create_graph, None, lambda: _own(laid_out(gradient, leaf._node.type), taken, name))
     return _own(gradient, taken, None)
 
 
@@ -148,6 +188,9 @@ def grad(
         )
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    for place, root in enumerate(roots):
+        if isinstance(root, Tensor) and not root.requires_grad:
+            raise _without_history(place)
     for tensor in wanted:
         if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -155,7 +198,7 @@ def grad(
     if is_grads_batched:
         return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
     targets = [_target(tensor) for tensor in wanted]
-    sweep = Sweep(targets, create_graph, keep)
+    sweep = _sweep(targets, create_graph, keep)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
     for tensor, gradient in list(sweep.leaf_gradients.values()):
         if tensor.retains_grad:
@@ -235,6 +278,9 @@ def _target(tensor: Any) -> Any:
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
     """Return a cotangent for each root: the given one, checked, or None (one) for a real scalar."""
+    for cotangent in given:
+        if cotangent is not None and not isinstance(cotangent, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     cotangents: list[Any] = []
@@ -242,7 +288,7 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
         if not isinstance(root, Tensor):
             raise TypeError(f"element {place} of tensors is a {type(root).__name__}, not a tensor")
         if not root.requires_grad or (root.is_leaf and root._takes_no_gradient):
-            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+            raise _without_history(place)
         if cotangent is None:
             if root._node.type.numel != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -254,9 +300,11 @@ def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: boo
     return cotangents
 
 
-def _checked(root: Tensor, cotangent: Any, place: int) -> Tensor:
-    if not isinstance(cotangent, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
+def _without_history(place: int) -> RuntimeError:
+    return RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+
+
+def _checked(root: Tensor, cotangent: Tensor, place: int) -> Tensor:
     if cotangent.shape != root.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{place}] has a shape of {cotangent.shape} and output[{place}] has a shape of {root.shape}."

@@ -111,7 +111,9 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - PyTorch's name for it
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+        self.mode = mode
         self._before = state.grad_enabled
         set_grad_mode(self.mode, state.inference)
 
@@ -125,6 +127,9 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - PyTorch's name for it
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         set_grad_mode(self._before, state.inference)  # a decorator sets the mode in its function only
         return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"  # as it shows where it is typed in
 
 
 class inference_mode(_GradMode):  # noqa: N801 - PyTorch's name for it

@@ -72,7 +72,7 @@ def _class_named(name: str) -> type[Node]:
 def node_of(tensor: Any) -> Node | None:
     """Return the node of the operation that made a tensor."""
     segment, slot = address_of(tensor)
-    return None if segment is None else _node_at(segment, slot)
+    return None if segment is None else node_at(segment, slot)
 
 
 def _trace_of(segment: Segment) -> Any:
@@ -84,7 +84,7 @@ def _record_at(segment: Any, slot: int) -> Any:
     return next(node for node in reversed(path_to(_trace_of(segment))) if any(o.slot == slot for o in node.outputs))
 
 
-def _node_at(segment: Segment, slot: int) -> Node | None:
+def node_at(segment: Segment, slot: int) -> Node | None:
     """Return the node for a value on the tape: its operation's, its origin's, None without history."""
     if slot in segment.leaves:
         return node_at_leaf(segment.leaves[slot])
@@ -92,12 +92,12 @@ def _node_at(segment: Segment, slot: int) -> Node | None:
     if node.primitive is IMPORT:
         origin = segment.origins.get(slot)
         if isinstance(origin, tuple):
-            return _node_at(*origin)
+            return node_at(*origin)
         return None if origin is None else node_at_leaf(origin)
     if not node.requires_grad:
         return None
     if node.primitive.transparent:
-        return _node_at(segment, node.operands[0].slot)
+        return node_at(segment, node.operands[0].slot)
     name = node.name or node.primitive.grad_name
     if segment.composed is not None and slot in segment.composed:
         name = segment.composed[slot][0]
@@ -131,17 +131,22 @@ def _edges(segment: Any, slot: int) -> list[tuple[Node | None, int]]:
     """Return what the operation that made a value leads to: for each of its operands, a node and a result's number."""
     if segment.composed is not None and slot in segment.composed:
         name, start = segment.composed[slot]
-        edges = list(dict.fromkeys([_edge(*place) for place in _read_from_outside(segment, slot, start)]))
+        edges = list(dict.fromkeys([edge_to(*place) for place in _read_from_outside(segment, slot, start)]))
     else:
         node = _record_at(segment, slot)
         name = node.name
         if node.primitive.name == "update":
             return _edges_of_update(segment, node)
-        edges = [_edge(segment if o.type.requires_grad else None, o.slot) for o in node.operands if _is_shown(node, o)]
+        edges = [edge_to(segment if o.type.requires_grad else None, o.slot) for o in node.operands if is_shown(node, o)]
     return [_NO_EDGE, *edges] if name == _COPY and len(edges) == 1 else edges
 
 
-def _is_shown(node: Any, operand: Any) -> bool:
+def composed_at(segment: Segment, slot: int) -> tuple[int, int] | None:
+    """Return where the composed operation begins that has its result at this slot; None for a single record."""
+    return segment.composed[slot][1] if segment.composed is not None and slot in segment.composed else None
+
+
+def is_shown(node: Any, operand: Any) -> bool:
     """Whether an operand is one that could have a history."""
     primitive = node.primitive
     if operand.type.is_number:
@@ -153,18 +158,19 @@ def _is_shown(node: Any, operand: Any) -> bool:
 
 def _edges_of_update(segment: Any, node: Any) -> list[tuple[Node | None, int]]:
     """Return the edges of an in-place operation through a view: to the base, and to the operation's other operands."""
-    base, part = [_edge(segment if operand.type.requires_grad else None, operand.slot) for operand in node.operands[:2]]
+    base, part = [edge_to(segment if operand.type.requires_grad else None, operand.slot) for operand in node.operands[:2]]
     return [base, _NO_EDGE] if part[0] is None else [base, *part[0].next_functions[1:]]
 
 
-def _edge(segment: Segment | None, slot: int) -> tuple[Node | None, int]:
+def edge_to(segment: Segment | None, slot: int) -> tuple[Node | None, int]:
+    """Return what leads to a value on the tape: the node of its operation, and the number of the result."""
     if segment is None:
         return _NO_EDGE
     node = _record_at(segment, slot)
     if node.primitive is IMPORT and isinstance(segment.origins.get(slot), tuple):
-        return _edge(*segment.origins[slot])
+        return edge_to(*segment.origins[slot])
     number = next((i for i, output in enumerate(node.outputs) if output.slot == slot), 0)
-    return _node_at(segment, slot), number
+    return node_at(segment, slot), number
 
 
 def _read_from_outside(segment: Any, slot: int, start: tuple[int, int]) -> list[tuple[Segment, int]]:

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from .. import __version__
+from ..execute import arenas, disk_cache, kernels
+from ..execute.threads import get_num_threads, usable_cores
 from ..tape import trace, types
 from ..tape.modes import get_mode
+from .cache import describe
 
-_PACKAGES = ("numpy", "scipy", "numba")
+_PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
 
 
 def report() -> str:
@@ -24,10 +27,13 @@ def report() -> str:
     facts += [
         ("python", f"{platform.python_version()} ({platform.python_implementation()}, {platform.platform()})"),
         ("mode", f"{get_mode()} (TAPEGRAD_MODE is {os.environ.get('TAPEGRAD_MODE', 'not set')})"),
-        ("threads", f"{_usable_cores()} of {os.cpu_count()} cores usable"),
+        ("threads", f"{get_num_threads()}; {usable_cores()} of {os.cpu_count()} cores usable"),
     ]
     facts += [(name, f"{size:,} of at most {limit:,}") for name, size, limit in _caches()]
     facts.append(("plans", f"{sum(1 for _ in _plans()):,}"))
+    facts.append(("kernels", f"{len(kernels.kernels()):,} of at most {kernels.LIMIT:,}"))
+    facts.append(("arenas", f"{arenas.arenas.total() / (1 << 20):,.1f} of at most {arenas.LIMIT >> 20:,} MiB"))
+    facts.append(("kernel cache", f"{describe()}, in {disk_cache.folder()}"))
     width = max(len(name) for name, _ in facts)
     return "\n".join(f"{name:{width}}  {fact}" for name, fact in facts)
 
@@ -37,13 +43,6 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _usable_cores() -> int:
-    """Return how many cores this process may use, which a container or ``taskset`` can make fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _caches() -> list[tuple[str, int, int]]:

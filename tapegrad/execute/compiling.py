@@ -6,6 +6,7 @@ it on disk loads it with llvmlite alone, in a fraction of a millisecond.
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,10 @@ def compile_kernel(source: str) -> tuple[str, bytes]:
     names: dict[str, Any] = {}
     exec(compile(source, "<kernel>", "exec"), names)  # noqa: S102 - kernel sources are written by tapegrad
     compiled = cfunc(_SIGNATURE, nopython=True, error_model="numpy", fastmath={"contract"})(names["kernel"])
-    if "numba_gil_ensure" in compiled._library.get_asm_str():
+    code = compiled._library._get_compiled_object()
+    if b"numba_gil_ensure" in code:
         raise ValueError("this kernel can raise, for which it needs Python: write its loops with steps as `while`")
-    return compiled._wrapper_name, compiled._library._get_compiled_object()
+    return compiled._wrapper_name, code
 
 
 # What kernel sources are written with
@@ -100,6 +102,69 @@ def call(typing_context: Any, function: Any, args: Any, lo: Any, hi: Any) -> tup
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
     return types.intp(types.intp, types.intp, types.intp, types.intp), generate
+
+
+# What threads agree with: atomic operations on words, each of them in one order that all threads see
+
+
+@intrinsic  # type: ignore[misc]
+def atomic_word(typing_context: Any, address: Any) -> tuple[Signature, Any]:
+    """Return the 64-bit integer at an address that other threads write to."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(builder.inttoptr(arguments[0], _WORD.as_pointer()), "seq_cst", 8)
+
+    return types.intp(types.intp), generate
+
+
+@intrinsic  # type: ignore[misc]
+def store_atomic_word(typing_context: Any, address: Any, value: Any) -> tuple[Signature, Any]:
+    """Write a 64-bit integer to an address that other threads read."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], _WORD.as_pointer()), "seq_cst", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), generate
+
+
+@intrinsic  # type: ignore[misc]
+def add_to_word(typing_context: Any, address: Any, value: Any) -> tuple[Signature, Any]:
+    """Add to the 64-bit integer at an address, and return what it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.atomic_rmw("add", builder.inttoptr(arguments[0], _WORD.as_pointer()), arguments[1], "seq_cst")
+
+    return types.intp(types.intp, types.intp), generate
+
+
+@intrinsic  # type: ignore[misc]
+def replace_word(typing_context: Any, address: Any, expected: Any, value: Any) -> tuple[Signature, Any]:
+    """Write a 64-bit integer to an address if what is there is as expected, and return whether it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], _WORD.as_pointer())
+        found = builder.cmpxchg(pointer, arguments[1], arguments[2], "seq_cst", "seq_cst")
+        return builder.zext(builder.extract_value(found, 1), _WORD)
+
+    return types.intp(types.intp, types.intp, types.intp), generate
+
+
+@intrinsic  # type: ignore[misc]
+def pause(typing_context: Any) -> tuple[Signature, Any]:
+    """Tell the processor that this thread waits for another."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        machine = platform.machine().lower()
+        if machine in ("x86_64", "amd64"):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), kind), [])
+        elif machine in ("aarch64", "arm64"):
+            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
+            builder.call(builder.module.declare_intrinsic("llvm.aarch64.hint", (), kind), [ir.Constant(ir.IntType(32), 1)])
+        return context.get_dummy_value()
+
+    return types.void(), generate
 
 
 def _reassociable(operation: str) -> Any:

@@ -244,7 +244,8 @@ class Writer:
                 lines.append(f"{self.names[step.slot]} = {self._value(step)}")
             elif self._reduces_rows(step):
                 name = f"t{self.names[step.slot][1:]}"
-                lines.append(f"{name} = {_combine(step, name, cast(self.names[step.operands[0]], _wide(step), self._kind_of(step.operands[0])))}")
+                value = cast(self.names[step.operands[0]], _wide(step), self._kind_of(step.operands[0]))
+                lines.append(f"{name} = {_combine(step, name, value)}")
             if step.level == ROW and step.slot in self.stored:
                 lines.append(f"{self.stored[step.slot]}[r] = {storable(self.names[step.slot], step.kind)}")
         return lines
@@ -256,7 +257,7 @@ class Writer:
         if not wanted:
             return []
         lines: list[str] = []
-        seen: set[int] = set()
+        seen: set[Any] = set()  # slots of steps, and keys of inputs
         reduced = []
         for step in wanted:
             if step.reduction is None:
@@ -272,7 +273,8 @@ class Writer:
             value = self._operand(step.operands[0], number, seen, lines)[0]
             if step.level == COLUMN:
                 name = f"q{self.names[step.slot][1:]}"
-                lines.append(f"{name}[j] = {_combine(step, f'{name}[j]', cast(value, _wide(step), self._kind_of(step.operands[0])))}")
+                converted = cast(value, _wide(step), self._kind_of(step.operands[0]))
+                lines.append(f"{name}[j] = {_combine(step, f'{name}[j]', converted)}")
             else:
                 sums.append(step)
                 lines += self._gather(step, value)
@@ -289,6 +291,10 @@ class Writer:
             if kind in ("f4", "f8"):
                 return [f"e{number} = add_in_any_order(e{number}, {value})"]
             return [f"e{number} += {cast(value, 'i8', kind)}"]
+        if step.reduction == "prod":
+            if kind in ("f4", "f8"):
+                return [f"e{number} = multiply_in_any_order(e{number}, {value})"]
+            return [f"e{number} *= {cast(value, 'i8', kind)}"]
         if step.reduction in ("any", "all"):
             sign = "|" if step.reduction == "any" else "&"
             return [f"e{number} = e{number} {sign} (1 if {value} else 0)"]
@@ -329,7 +335,7 @@ class Writer:
 
     # Values
 
-    def _need(self, slot: int, number: int, seen: set[int], lines: list[str]) -> None:
+    def _need(self, slot: int, number: int, seen: set[Any], lines: list[str]) -> None:
         """Write a value of every column where it is not there yet in this pass."""
         if slot in seen:
             return
@@ -374,7 +380,7 @@ class Writer:
                     return False
         return True
 
-    def _value(self, step: Step, number: int = 0, seen: set[int] | None = None, lines: list[str] | None = None) -> str:
+    def _value(self, step: Step, number: int = 0, seen: set[Any] | None = None, lines: list[str] | None = None) -> str:
         variables, kinds = [], []
         for operand in step.operands:
             variable, kind = self._operand(operand, number, seen, lines)
@@ -384,7 +390,7 @@ class Writer:
         assert expression is not None
         return render(step.node, expression, variables, kinds)
 
-    def _operand(self, operand: Any, number: int, seen: set[int] | None, lines: list[str] | None) -> tuple[str, str]:
+    def _operand(self, operand: Any, number: int, seen: set[Any] | None, lines: list[str] | None) -> tuple[str, str]:
         if operand.__class__ is Number:
             return self.numbers[operand.slot], "f8" if operand.is_float else "i8"
         if operand.__class__ is Input:
@@ -392,7 +398,7 @@ class Writer:
             key = (operand.slot, tuple(row_strides), column)
             name, load = self.inputs[key]
             if load is not None and seen is not None and lines is not None and key not in seen:
-                seen.add(key)  # type: ignore[arg-type]
+                seen.add(key)
                 lines.append(load)
             return name, operand.kind
         made = self.loop.steps[operand]
@@ -431,8 +437,8 @@ def _wide(step: Step) -> str:
 
 
 def _identity(step: Step, kind: str) -> str:
-    if step.reduction == "sum":
-        return f"{kind}(0)"
+    if step.reduction in ("sum", "prod"):
+        return f"{kind}({int(step.reduction == 'prod')})"
     if step.reduction in ("any", "all"):
         return f"{kind}({int(step.reduction == 'all')})"
     sign = "-" if step.reduction == "max" else ""
@@ -443,8 +449,8 @@ def _identity(step: Step, kind: str) -> str:
 
 def _block_identity(step: Step, kind: str) -> str:
     """Return what a block's reduction begins with."""
-    if step.reduction == "sum":
-        return f"{kind if kind in ('f4', 'f8') else 'i8'}(0)"
+    if step.reduction in ("sum", "prod"):
+        return f"{kind if kind in ('f4', 'f8') else 'i8'}({int(step.reduction == 'prod')})"
     if step.reduction in ("any", "all"):
         return f"i8({int(step.reduction == 'all')})"
     if kind in ("f4", "f8"):
@@ -457,8 +463,8 @@ def _block_identity(step: Step, kind: str) -> str:
 
 
 def _combine(step: Step, a: str, b: str) -> str:
-    if step.reduction == "sum":
-        return f"{a} + {b}"
+    if step.reduction in ("sum", "prod"):
+        return f"{a} {'+' if step.reduction == 'sum' else '*'} {b}"
     if step.reduction in ("any", "all"):
         return f"{a} {'|' if step.reduction == 'any' else '&'} {b}"
     return f"{'larger' if step.reduction == 'max' else 'smaller'}({a}, {b})"
@@ -466,7 +472,7 @@ def _combine(step: Step, a: str, b: str) -> str:
 
 def combination(kind: str, wide: str, reduction: str) -> str:
     """Return the source of a kernel that combines the results of chunks: columns lo to hi of the table of partial results."""
-    name = {"sum": "a + b", "any": "a | b", "all": "a & b", "max": "larger(a, b)", "min": "smaller(a, b)"}[reduction]
+    name = {"sum": "a + b", "prod": "a * b", "any": "a | b", "all": "a & b", "max": "larger(a, b)", "min": "smaller(a, b)"}[reduction]
     result = storable(cast("a", kind), kind)
     return f"""{HEAD}
 

@@ -1,150 +1,141 @@
-"""Kernels: from source to the address of machine code, through memory and the cache on disk.
+"""Kernels: from source to the address of machine code, through memory, the cache on disk, and the compiling process.
 
-A kernel is known by its text. Its object file lies in the cache folder under the hash of the text, of what the text
-imports, and of what compiled it (numba, llvmlite, the CPU): TAPEGRAD_CACHE_DIR, or the user's cache folder.
+A kernel is known by its text. What goes wrong on the way is worth one warning: it is compiled in another way, or the plan that
+wants it stays interpreted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import platform
-import struct
-import sys
-import tempfile
 import threading
 import warnings
-from functools import cache
-from importlib import metadata
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
 
-from . import native
+from . import disk_cache, native
 
-_MAGIC = b"tapegrad kernel 1\n"
+LIMIT = 4000  # kernels of a process: machine code is never given back
 _addresses: dict[str, int] = {}
-_lock = threading.Lock()
-_warned = False
+_records: dict[str, tuple[str, ...]] = {}  # of a kernel's source: the primitives that it does the work of
+_warned: set[str] = set()
+_lock = threading.RLock()
+
+
+class NoKernel(Exception):  # noqa: N818 - it is no error of the user's: the plan stays interpreted
+    """A kernel cannot be had."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that this process has loaded: its name (a hash of its source), the primitives fused into it, and the source."""
+
+    name: str
+    records: tuple[str, ...]
+    source: str
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}: {', '.join(self.records) or 'no records'}>"
+
+    def __str__(self) -> str:
+        return f"# kernel {self.name}: {', '.join(self.records)}\n{self.source}"
+
+
+def kernels() -> list[Kernel]:
+    """Return the kernels that this process has loaded, in order: which records each one does the work of, and its source.
+
+    Printed, a list of them shows one line a kernel, such as `<kernel 4b6cd1a09a7e: multiply, add, tanh, reduce_sum>`; a kernel
+    by itself is printed with its source.
+
+    >>> import tapegrad
+    >>> fused = [kernel for kernel in tapegrad.kernels() if len(kernel.records) > 1]
+    """
+    return [Kernel(hashlib.sha256(source.encode()).hexdigest()[:12], _records.get(source, ()), source) for source in list(_addresses)]
+
+
+def note_records(source: str, records: Iterable[str]) -> None:
+    """Remember which primitives a kernel does the work of, for those who ask."""
+    if len(_records) < 2 * LIMIT:
+        _records.setdefault(source, tuple(records))
+
+
+def request(sources: Iterable[str]) -> None:
+    """Let the kernels of these sources be compiled in the background, where they are not there yet."""
+    from .background import background
+
+    try:
+        with _lock:
+            missing = [source for source in sources if source not in _addresses and not disk_cache.path_of(source).exists()]
+            for source in missing[: max(LIMIT - len(_addresses), 0)]:
+                background.request(source)
+    except (ImportError, PackageNotFoundError, OSError):  # it is said when they are needed
+        pass
 
 
 def address_of(source: str) -> int:
-    """Return the address of the kernel of this source: loaded, from the disk, or compiled now."""
+    """Return the address of the kernel of this source, as soon as it is there. Raises NoKernel if it cannot be had."""
     found = _addresses.get(source)
     if found is not None:
         return found
     with _lock:
         found = _addresses.get(source)
         if found is None:
-            found = _addresses[source] = _from_disk(source) or _compiled(source)
+            if len(_addresses) >= LIMIT:
+                raise NoKernel(f"there are {LIMIT} compiled kernels, the most that a process may have: what is new is interpreted")
+            found = _addresses[source] = _load(source)
     return found
 
 
-def sources() -> list[str]:
-    """Return the sources of the kernels that this process has loaded."""
-    return list(_addresses)
-
-
-def folder() -> Path:
-    """Return the folder of the kernel cache."""
-    chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home())
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "tapegrad"
-
-
-def path_of(source: str) -> Path:
-    """Return where the object file of a source lies, or would."""
-    return folder() / f"{hashlib.sha256((_surroundings() + source).encode()).hexdigest()[:40]}.kernel"
-
-
-@cache
-def _surroundings() -> str:
-    """Return what a kernel's machine code depends on besides its text."""
-    import llvmlite.binding as llvm
-
-    written = hashlib.sha256()
-    here = Path(__file__).parent
-    for file in [here / "compiling.py", *sorted((here / "vector_maths").glob("*.py"))]:
-        written.update(file.read_bytes())
-    features = sorted(name for name, has in llvm.get_host_cpu_features().items() if has)
-    versions = [metadata.version("numba"), metadata.version("llvmlite"), platform.machine(), sys.platform]
-    return "\n".join([*versions, llvm.get_host_cpu_name(), *features, written.hexdigest(), ""])
-
-
-def _from_disk(source: str) -> int | None:
-    """Return the address of a kernel from the cache; None if it is not there, or damaged."""
+def _load(source: str) -> int:
     try:
-        content = path_of(source).read_bytes()
-    except OSError:
-        return None
-    unpacked = unpack(content)
+        path = disk_cache.path_of(source)
+    except (ImportError, PackageNotFoundError, OSError) as error:
+        raise NoKernel(f"nothing can be compiled, so everything is interpreted: {_text(error)}") from error
+    try:
+        found = disk_cache.read(path)
+        if found is not None:
+            return native.load(*found)
+    except (ValueError, RuntimeError) as error:
+        warn_once("damaged", f"an entry of the kernel cache is compiled anew: {error}")
+    return native.load(*_compiled(source))
+
+
+def _compiled(source: str) -> tuple[str, bytes]:
+    """Return the symbol and the object file of a source, compiled by the worker, or here if there is none."""
+    from .background import background
+    from .worker import compile_entry
+
+    entry, complaint = background.fetch(source) or compile_entry(source)
+    unpacked = None if entry is None else disk_cache.unpack(entry)
     if unpacked is None:
-        return None
-    try:
-        return native.load(*unpacked)
-    except RuntimeError:
-        return None
+        raise NoKernel(f"a kernel cannot be compiled, so what needs it is interpreted: {complaint}")
+    if complaint:
+        warn_once(
+            "not kept",
+            f"compiled kernels cannot be kept in {disk_cache.folder()}: {complaint}. They are compiled anew in every process; set "
+            "TAPEGRAD_CACHE_DIR to a folder that can be written",
+        )
+    return unpacked
 
 
-def _compiled(source: str) -> int:
-    from .compiling import compile_kernel
-
-    symbol, code = compile_kernel(source)
-    keep(source, symbol, code)
-    return native.load(symbol, code)
-
-
-def keep(source: str, symbol: str, code: bytes) -> None:
-    """Write an object file to the cache: at once or not at all, so that no other process reads a half of it."""
-    global _warned
-    path = path_of(source)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(pack(symbol, code, source))
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        if not _warned:
-            _warned = True
-            warnings.warn(
-                f"tapegrad cannot keep compiled kernels in {path.parent}: {error}. They are compiled anew in every process; set "
-                "TAPEGRAD_CACHE_DIR to a folder that can be written.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+def warn_once(kind: str, text: str) -> None:
+    """Give a warning, the first time that there is one of its kind."""
+    if kind not in _warned:
+        _warned.add(kind)
+        warnings.warn(f"tapegrad: {text}.", RuntimeWarning, stacklevel=2)
 
 
-def pack(symbol: str, code: bytes, source: str) -> bytes:
-    """Return a cache entry: its parts with their lengths, behind a hash of all of them."""
-    parts = [symbol.encode(), code, source.encode()]
-    body = struct.pack("<3Q", *map(len, parts)) + b"".join(parts)
-    return _MAGIC + hashlib.sha256(body).digest() + body
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
-def unpack(content: bytes) -> tuple[str, bytes] | None:
-    """Return the symbol and object file of a cache entry, or None if it is damaged."""
-    begin = len(_MAGIC) + 32
-    body = content[begin:]
-    if not content.startswith(_MAGIC) or len(body) < 24 or hashlib.sha256(body).digest() != content[len(_MAGIC) : begin]:
-        return None
-    symbol, code, _ = struct.unpack("<3Q", body[:24])
-    return body[24 : 24 + symbol].decode(), body[24 + symbol : 24 + symbol + code]
+def _after_fork() -> None:
+    """In a forked child: whoever held the lock is not here."""
+    global _lock
+    _lock = threading.RLock()
+    native._lock = threading.Lock()
 
 
-def source_of(content: bytes) -> str | None:
-    """Return the source in a cache entry, or None if it is damaged."""
-    if unpack(content) is None:
-        return None
-    body = content[len(_MAGIC) + 32 :]
-    symbol, code, _ = struct.unpack("<3Q", body[:24])
-    return body[24 + symbol + code :].decode()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -11,16 +11,18 @@ from typing import Any
 
 from ..tape.types import Shape, contiguous_strides, make_type
 from .expressions import KINDS, expression_for
+from .lowering import parts_of
 from .memory import Input, Number
 from .special_kernels import special_kernel
+from .windows import window_of
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
 MOST_STEPS = 48
 MOST_OPERANDS = 24
-REDUCTIONS = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min", "reduce_any": "any", "reduce_all": "all"}
+REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}
 # Of these, a value is that of the operand at this place, in the same memory.
 SAME = {"alias": 0, "detach": 0, "assign": 1, "tie": 0, "keep": 0}
-VIEWS = frozenset(("reshape", "permute", "expand"))
+VIEWS = frozenset(("reshape", "permute", "expand", "unfold"))
 
 
 class Step:
@@ -108,6 +110,16 @@ class Special:
         return [operand for operand in self.given if operand.__class__ is Input]
 
 
+class Window(Special):
+    """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
+
+    def __init__(self, place: int, ready: int, node: Any, operands: list[Any], found: tuple[Shape, Any]) -> None:
+        self.strides, written = found
+        super().__init__(place, node, operands, [written])
+        self.steps = {}
+        self.ready = ready  # the last place that it has to wait for
+
+
 class Call:
     """A record that Python runs."""
 
@@ -135,8 +147,9 @@ class Fusion:
     """
 
     def __init__(self, nodes: list[Any], shown: set[int], layouts: dict[int, Shape]) -> None:
-        self.nodes = nodes
+        self.nodes = list(nodes)  # and their parts
         self.layouts = layouts
+        self.next_slot = 1 + max([output.slot for node in nodes for output in node.outputs], default=0)
         self.stages: list[Loop | Special | Call] = []
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
         self.views: dict[int, View] = {}
@@ -145,7 +158,7 @@ class Fusion:
         self._store(shown)
 
     def _add(self, node: Any) -> None:
-        if self._as_view(node) or self._as_step(node) or self._as_special(node):
+        if self._as_view(node) or self._as_step(node) or self._as_special(node) or self._as_parts(node):
             return
         call = Call(len(self.stages), node)
         self.stages.append(call)
@@ -163,7 +176,10 @@ class Fusion:
         if view is not None:
             return view.strides
         place = self.places.get(output.slot)
-        if place is not None and self.stages[place].__class__ is not Call:
+        stage = None if place is None else self.stages[place]
+        if stage.__class__ is Window:
+            return stage.strides
+        if stage is not None and stage.__class__ is not Call:
             return contiguous_strides(output.type.shape)
         return self.layouts.get(output.slot)
 
@@ -205,13 +221,34 @@ class Fusion:
                 operands.append(Input(self.resolve(operand.slot), KINDS[operand.type.dtype], layout))
         if any([output.type.dtype not in KINDS or output.type.is_number for output in node.outputs]):
             return False
-        written = special_kernel(node, operands)
-        if written is None:
-            return False
-        stage = Special(len(self.stages), node, operands, written)
+        stage: Special
+        window = window_of(node, operands)
+        if window is not None:
+            ready = max([self._ready(operand.slot) for operand in operands])
+            stage = Window(len(self.stages), ready, node, operands, window)
+        else:
+            written = special_kernel(node, operands)
+            if written is None:
+                return False
+            stage = Special(len(self.stages), node, operands, written)
         self.stages.append(stage)
         for output in node.outputs:
             self.places[output.slot] = stage.place
+        return True
+
+    def _as_parts(self, node: Any) -> bool:
+        """Take a record as several, where there is a way to."""
+        if any([value.type.dtype not in KINDS for value in (*node.operands, *node.outputs)]):
+            return False
+        if any([self._layout(operand) is None and not operand.type.is_number for operand in node.operands]):
+            return False
+        parts = parts_of(node, self.next_slot)
+        if parts is None:
+            return False
+        self.next_slot += len(parts)
+        self.nodes += parts
+        for part in parts:
+            self._add(part)
         return True
 
     # Steps
@@ -268,16 +305,21 @@ class Fusion:
     def _candidates(self, node: Any) -> list[Loop]:
         earliest = 0
         for operand in node.operands:
-            place = self.places.get(self.resolve(operand.slot), -1)
-            earliest = max(earliest, place)
+            earliest = max(earliest, self._ready(self.resolve(operand.slot)))
         return [stage for stage in reversed(self.stages[earliest:]) if stage.__class__ is Loop]
+
+    def _ready(self, slot: int) -> int:
+        """Return the last place that a value has to wait for; a window waits for what it is a view of, not for its own turn."""
+        place = self.places.get(slot, -1)
+        stage = self.stages[place] if place >= 0 else None
+        return stage.ready if isinstance(stage, Window) else place
 
     def _operands(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
         """Return the operands as a loop has them, or None if it cannot reach one of them."""
         found: list[Any] = []
         for operand in node.operands:
             if operand.type.is_number:
-                if self.places.get(operand.slot, -1) >= loop.place:
+                if self._ready(operand.slot) >= loop.place:
                     return None
                 found.append(Number(operand.slot, operand.type.dtype.is_floating_point))
                 continue
@@ -288,7 +330,7 @@ class Fusion:
             strides = _aligned(operand.type.shape, layout, shape)
             step = loop.steps.get(base)
             if step is None:
-                if self.places.get(base, -1) >= loop.place:
+                if self._ready(base) >= loop.place:
                     return None
                 found.append(Input(base, KINDS[operand.type.dtype], strides))
             elif strides == _reached(step.level, level, loop):
@@ -312,21 +354,36 @@ class Fusion:
         for slot in shown:
             self._show(slot)
         for stage in self.stages:
-            if stage.__class__ is Call:
+            if isinstance(stage, Call):
                 for operand in stage.node.operands:
                     self._show(operand.slot)
             else:
                 for given in stage.inputs():
-                    place = self.places.get(given.slot)
-                    if place is not None and self.stages[place].__class__ is not Call:
-                        self.stages[place].steps[given.slot].is_stored = True
+                    step = self._step_of(given.slot)
+                    if step is not None:
+                        step.is_stored = True
 
     def _show(self, slot: int) -> None:
         base = self.resolve(slot)
-        place = self.places.get(base)
-        if place is not None and self.stages[place].__class__ is not Call:
-            step = self.stages[place].steps[base]
+        window = self.window_of(base)
+        if window is not None:  # Python makes the view itself
+            for operand in window.node.operands:
+                self._show(operand.slot)
+        step = self._step_of(base)
+        if step is not None:
             step.is_stored = step.is_shown = True
+
+    def _step_of(self, slot: int) -> Any:
+        """Return the step or result that a slot's memory belongs to, or None if it comes from elsewhere."""
+        place = self.places.get(slot)
+        stage = None if place is None else self.stages[place]
+        return None if stage is None or stage.__class__ is Call else stage.steps.get(slot)  # type: ignore[union-attr]
+
+    def window_of(self, slot: int) -> Window | None:
+        """Return the window that a slot is, or None."""
+        place = self.places.get(slot)
+        stage = None if place is None else self.stages[place]
+        return stage if isinstance(stage, Window) else None
 
 
 def _reached(level: str, wanted: str, loop: Loop) -> Shape | None:

@@ -13,7 +13,7 @@ from typing import Any
 Function = Callable[[int, int, int], int]
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_ssize_t)
 
-_lock = threading.Lock()
+_lock = threading.Lock()  # after a fork, kernels.py makes another
 _engine: Any = None
 
 

@@ -7,8 +7,10 @@ no one outside sees lies in the program's own arena, which every replay uses aga
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,51 +19,107 @@ import numpy as np
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
 from . import kernels, native
-from .executor import EXECUTE
+from .arenas import arenas
+from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
-from .memory import SIZES, Memory, Number
+from .memory import SIZES, Memory, Number, Written
+from .threads import is_large, pool
+from .tiering import LayoutChanged, Refused
 
 _ALIGNMENT = 64
 
 
-class LayoutChanged(Exception):  # noqa: N818 - it tells of a change, and is always caught
-    """An array is not laid out as it was when the program was made."""
+class Busy(Exception):  # noqa: N818 - it is no error, and is always caught
+    """The program is wanted in the midst of its own run: a signal's handler or a finalizer computes the same."""
 
 
 class Program:
-    """Compiled from the nodes of a plan, as they were run once: `seen` has the values of that run."""
+    """Compiled from the nodes of a plan, for values that are laid out like this."""
 
-    def __init__(self, nodes: list[Any], live: Any, residuals: Any, seen: list[Any]) -> None:
-        self.lock = threading.Lock()
-        layouts = {slot: _strides(value) for slot, value in enumerate(seen) if isinstance(value, np.ndarray)}
+    def __init__(self, nodes: list[Any], live: Any, residuals: Any, layouts: dict[int, Shape]) -> None:
+        self.be_free()
+        _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
         self.fusion = Fusion(nodes, shown & made, layouts)
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self.source = assembly.source
         self.kernels = assembly.kernels
-        self._kept = assembly.memory  # the tables that the machine code reads
-        self._function: Callable[[list[Any]], None] = assembly.function
+        self.arena_size = assembly.arena_size
+        self.was_used = False  # since arenas.py looked last
+        self._link = assembly.link
+        self._kept: Any = None  # the tables that the machine code reads, and the arena
+        self._function: Any = None
         self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
 
+    def be_free(self) -> None:
+        """Be as a program is that nobody runs."""
+        self._lock = threading.RLock()
+        self._is_running = False
+
+    def request(self) -> None:
+        """Let the kernels be compiled in the background."""
+        kernels.request([*self.kernels, EXECUTE])
+
+    def link(self) -> None:
+        """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
+        if self._function is None:
+            arenas.admit(self)
+            self._function, self._kept = self._link()
+
+    def release(self) -> bool:
+        """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        is_free = not self._is_running
+        if is_free:
+            self._function = self._kept = None
+        self._lock.release()
+        return is_free
+
     def __call__(self, values: list[Any]) -> None:
-        with self.lock:  # the tables and the arena are those of one run at a time
-            if self._calls_numpy:
-                with np.errstate(all="ignore"):
+        with self._lock:  # the tables and the arena are those of one run at a time
+            if self._is_running:
+                raise Busy
+            self._is_running = True
+            try:
+                self.link()
+                self.was_used = True
+                if self._calls_numpy:
+                    with np.errstate(all="ignore"):
+                        self._function(values)
+                else:
                     self._function(values)
-            else:
-                self._function(values)
+            finally:
+                self._is_running = False
 
 
-def _strides(array: Any) -> Shape:
-    """Return an array's strides in elements; those of dimensions of length 1 as in a contiguous array."""
-    usual = contiguous_strides(array.shape)
-    itemsize = array.itemsize
-    return tuple([
-        u if length == 1 else stride // itemsize if stride % itemsize == 0 else stride
-        for stride, length, u in zip(array.strides, array.shape, usual, strict=True)
-    ])
+_programs: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """In a forked child: whoever ran a program is not here."""
+    for program in list(_programs):
+        program.be_free()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def layout_of(value: Any) -> Shape | None:
+    """Return an array's strides in elements, those of dimensions of length 1 as in a contiguous array.
+
+    None is for what kernels cannot read: numbers and failures, and arrays whose elements lie across the grid of their size.
+    """
+    if value.__class__ is not np.ndarray or not value.flags.aligned:
+        return None
+    size = value.itemsize
+    if any([stride % size for stride in value.strides]):
+        return None
+    usual = contiguous_strides(value.shape)
+    return tuple([u if length == 1 else stride // size for stride, length, u in zip(value.strides, value.shape, usual, strict=True)])
 
 
 class _Words:
@@ -92,7 +150,8 @@ class _Assembly:
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
         self.arena_size = 0
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray, "LayoutChanged": LayoutChanged}
+        self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
+        self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
         self.entered: set[int] = set()
         self.numbers: dict[int, int] = {}
@@ -114,7 +173,7 @@ class _Assembly:
         """Return the variable (or place) that holds a value in Python; a view is made here."""
         if slot in self.variables:
             return f"v{slot}"
-        view = self.fusion.views.get(slot)
+        view = self.fusion.views.get(slot) or self.fusion.window_of(slot)
         if view is None:
             if slot in self.fusion.places:
                 raise AssertionError(f"slot {slot} is not shown to Python")
@@ -124,7 +183,7 @@ class _Assembly:
             code = self._variable(node.operands[SAME[node.primitive.name]].slot)
         else:
             self.names[f"f{slot}"] = node.run
-            code = f"f{slot}({self._variable(node.operands[0].slot)})"
+            code = f"f{slot}({', '.join([self._variable(operand.slot) for operand in node.operands])})"
         self.lines.append(f"v{slot} = {code}")
         self.variables.add(slot)
         return f"v{slot}"
@@ -196,7 +255,9 @@ class _Assembly:
         if given:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
-        self.lines.append(f"if execute(run{number}, 0, 0): raise LayoutChanged")
+        large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
+        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, 0)")
+        self.lines.append("if status: raise LayoutChanged if status > 0 else Refused")
 
     def _row(self, place: int, given: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
@@ -241,7 +302,16 @@ class _Assembly:
     # Instructions
 
     def _instructions_of(self, stage: Loop | Special) -> None:
-        written = stage.written if isinstance(stage, Special) else Writer(stage).write()
+        for step in stage.steps.values():
+            if step.is_stored and not step.is_shown:
+                numel = max(step.type.numel, 1)
+                offset = self._reserve(SIZES[step.kind] * numel)
+                cell = self._cell(step.slot)
+                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
+        for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
+            self._instruction(written, _records_of(stage))
+
+    def _instruction(self, written: Written, records: list[str]) -> None:
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
@@ -254,15 +324,11 @@ class _Assembly:
                 words.append(Memory("arena", self._reserve(memory.value * chunks)))
             else:
                 words.append(memory)
-        for step in stage.steps.values():
-            if step.is_stored and not step.is_shown:
-                numel = max(step.type.numel, 1)
-                offset = self._reserve(SIZES[step.kind] * numel)
-                cell = self._cell(step.slot)
-                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
         self.instructions.append((written.source, words, written.count, written.step))
+        kernels.note_records(written.source, records)
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
+            kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
 
@@ -275,36 +341,44 @@ class _Assembly:
     # The end
 
     def _finish(self) -> None:
-        table = self.words.ask(4 * len(self.instructions))
-        arguments = []
+        self.table = self.words.ask(4 * len(self.instructions))
+        self.arguments = []
         for source, given, count, step in self.instructions:
             place = self.words.ask(len(given))
-            arguments.append((source, place, count, step))
+            self.arguments.append((source, place, count, step))
             for number, memory in enumerate(given):
                 self.words.put(place + number, self._word(memory))
+        self.kernels = [source for source, *_ in self.instructions]
+        if any([is_large(count, step) for _, _, count, step in self.instructions]):
+            self.kernels.append(HELP)
+            self.names["pool"] = pool.ready
+        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
+
+    def link(self) -> tuple[Callable[[list[Any]], None], Any]:
+        """Return the program as a function, and the memory that has to live as long. Raises NoKernel."""
         memory = np.zeros(self.words.count, np.int64)
         arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
         base = memory.__array_interface__["data"][0]
         arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
 
-        def at(place: Any) -> int:
+        def at(place: Any) -> Any:
             return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
 
         for place, value in self.words.entries:
             memory[place] = value(at) if callable(value) else value
-        for number, (source, place, count, step) in enumerate(arguments):
-            self.kernels.append(source)
-            row = table + 4 * number
+        for number, (source, place, count, step) in enumerate(self.arguments):
+            row = self.table + 4 * number
             memory[row : row + 4] = kernels.address_of(source), at(place), count, step
+        names = dict(self.names)
         for number, (run, rows, count, first, last) in enumerate(self.runs):
-            memory[run : run + 5] = at(rows), count, at(table), first, last
-            self.names[f"run{number}"] = at(run)
-        self.memory = (memory, arena)
-        self.names["words"] = memory
-        self.names["execute"] = native.function_at(kernels.address_of(EXECUTE))
-        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
-        exec(compile(self.source, "<program>", "exec"), self.names)  # noqa: S102 - the source is written here, of slot numbers only
-        self.function = self.names["program"]
+            memory[run : run + 5] = at(rows), count, at(self.table), first, last
+            names[f"run{number}"] = at(run)
+        kernels.note_records(EXECUTE, ["the executor"])
+        kernels.note_records(HELP, ["the executor's helpers"])
+        names["words"] = memory
+        names["execute"] = native.function_at(kernels.address_of(EXECUTE))
+        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
+        return names.pop("program"), (memory, arena)
 
     def _word(self, memory: Memory) -> Any:
         if memory.what == "word":
@@ -316,6 +390,12 @@ class _Assembly:
         return lambda at: at(place)
 
 
+def _records_of(stage: Loop | Special) -> list[str]:
+    """Return the names of the primitives that a kernel does the work of."""
+    nodes = [stage.node] if isinstance(stage, Special) else [step.node for step in stage.steps.values()]
+    return list(dict.fromkeys([node.primitive.name for node in nodes if node is not None]))
+
+
 def _in_order(fusion: Fusion) -> list[Any]:
     """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be."""
     needs = [_needs(fusion, stage) for stage in fusion.stages]
@@ -324,17 +404,25 @@ def _in_order(fusion: Fusion) -> list[Any]:
     order: list[Any] = []
     while left:
         for is_call in (True, False):
-            ready = []
-            for place in left:
-                if isinstance(fusion.stages[place], Call) == is_call and needs[place] <= done:
-                    ready.append(fusion.stages[place])
-                    done.add(place)
+            ready = _ready(fusion, left, needs, done, is_call)
             left = [place for place in left if place not in done]
             if is_call:
                 order += ready
             elif ready:
                 order.append(ready)
     return order
+
+
+def _ready(fusion: Fusion, left: list[int], needs: list[set[int]], done: set[int], is_call: bool) -> list[Any]:
+    """Return the calls (or else what kernels do) that can be run now, one after the other; their places are done then."""
+    ready: list[Any] = []
+    while True:
+        found = [place for place in left if isinstance(fusion.stages[place], Call) == is_call and place not in done]
+        found = [place for place in found if needs[place] <= done]
+        if not found:
+            return ready
+        ready += [fusion.stages[place] for place in found]
+        done.update(found)
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:

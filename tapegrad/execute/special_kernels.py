@@ -1,8 +1,9 @@
 """Kernels written for one primitive: what is no loop of elementwise steps and reductions, but needs no Python either.
 
 `KERNELS` has for a primitive's name a function of the record and its operands (inputs in memory, with strides over their own
-shapes, and numbers). It returns the kernel, its arguments and how it is split over calls; or None, and Python runs the record.
-Results are contiguous. A kernel checks nothing: what has to be checked on data stays in Python.
+shapes, and numbers). It returns the kernel, its arguments and how it is split over calls, or several to be run in turn; or None,
+and Python runs the record. Results are contiguous. A kernel that meets data which the record does not take (a position out of
+range) returns 1: then the plan is interpreted, which raises the error.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .channel_sums import lower_channel_sum
+from . import special_indexing, special_losses, special_movement, special_scans
 from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
 from .pools import lower_max_pool, lower_mean_pool, lower_mean_pool_transpose, lower_scatter
 from .products import lower_product
 
-KERNELS: dict[str, Callable[[Any, list[Any]], Written | None]] = {
+KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
+    **special_indexing.KERNELS,
+    **special_losses.KERNELS,
+    **special_movement.KERNELS,
+    **special_scans.KERNELS,
     "adaptive_avg_pool": lower_mean_pool,
     "adaptive_avg_pool_transpose": lower_mean_pool_transpose,
     "adaptive_max_pool": lower_max_pool,
@@ -30,11 +35,11 @@ KERNELS: dict[str, Callable[[Any, list[Any]], Written | None]] = {
     "matmul_tn": lower_product,
     "max_pool": lower_max_pool,
     "pool_scatter": lower_scatter,
-    "reduce_sum": lower_channel_sum,
 }
 
 
-def special_kernel(node: Any, operands: list[Any]) -> Written | None:
-    """Return the kernel for a record, or None if there is none for it."""
+def special_kernel(node: Any, operands: list[Any]) -> list[Written] | None:
+    """Return the kernels for a record, or None if there are none for it."""
     lower = KERNELS.get(node.primitive.name)
-    return None if lower is None else lower(node, operands)
+    written = None if lower is None else lower(node, operands)
+    return [written] if isinstance(written, Written) else written

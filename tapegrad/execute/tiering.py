@@ -1,7 +1,9 @@
 """Tiering: a plan is interpreted first, and compiled when it has cost enough to be worth it.
 
 What a plan costs is estimated from its records and their sizes, never measured: so it is compiled at the same step in every
-run of a program, and results are the same from run to run.
+run of a program, and results are the same from run to run. The cost of all plans with the same records is added up, whatever
+their shapes: when it reaches the threshold, the kernels (which know no shapes) are compiled, and each of the plans gets a
+program once it has cost as much by itself as making one takes.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from .interpreter import Plan, run_plan
 
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
+_HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
+_DRAFT = 2.5e-4  # seconds that making a program takes for a record
+_MOST_STRUCTURES = 20_000
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 
 
 def _threshold() -> float:
     """Return the estimated seconds after which a plan is compiled."""
-    given = os.environ.get("TAPEGRAD_JIT_THRESHOLD", "0.1")
+    given = os.environ.get("TAPEGRAD_JIT_THRESHOLD", "0.05")
     try:
         return float(given)
     except ValueError:
@@ -31,48 +36,146 @@ def _threshold() -> float:
 threshold = _threshold()
 
 
-class Compiled:
-    """The compiled form of a plan, and what it has cost until it had one."""
+class LayoutChanged(Exception):  # noqa: N818 - it tells of a change, and is always caught
+    """An array is not laid out as it was when the program was made."""
 
-    __slots__ = ("cost", "spent", "program", "attempts")
+
+class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caught
+    """A kernel met data that it does not take; the interpreter raises the error."""
+
+
+class Structure:
+    """What plans have cost that have the same records, over whatever shapes."""
+
+    __slots__ = ("spent", "is_requested")
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.is_requested = False  # the kernels, in the background
+
+
+_structures: dict[Any, Structure] = {}
+
+
+def _structure_of(plan: Plan) -> Structure:
+    key = (plan.live, *[(node.primitive.name, node.slot, *[operand.slot for operand in node.operands]) for node in plan.nodes])
+    found = _structures.get(key)
+    if found is None:
+        if len(_structures) >= _MOST_STRUCTURES:
+            _structures.clear()  # what is hot is so again soon
+        found = _structures[key] = Structure()
+    return found
+
+
+class Compiled:
+    """The compiled forms of a plan, one for each way its values were laid out, and what it has cost until it had one."""
+
+    __slots__ = ("structure", "cost", "worth", "spent", "draft", "programs", "is_hopeless")
 
     def __init__(self, plan: Plan) -> None:
+        self.structure = _structure_of(plan)
+        self.worth = _DRAFT * len(plan.nodes)
         self.cost = sum([_RECORD + _ELEMENT * output.type.numel for node in plan.nodes for output in node.outputs])
         self.spent = 0.0
-        self.program: Any = None
-        self.attempts = 0
+        self.draft: Any = None  # a program whose kernels are being compiled
+        self.programs: list[Any] = []  # the one that ran last comes first
+        self.is_hopeless = False
+
+    def run(self, plan: Plan, environment: list[Any]) -> bool:
+        """Run the program for these values, if there is one, or it is to be compiled now; return whether that was done."""
+        for place, program in enumerate(self.programs):
+            try:
+                program(environment)
+            except LayoutChanged:
+                continue
+            except Exception:  # interpreting will give it to whoever reads the result
+                return False
+            if place:
+                self.programs.remove(program)
+                self.programs.insert(0, program)
+            return True
+        program = self._advance(plan, environment)
+        if program is None:
+            return False
+        self.programs.insert(0, program)
+        try:
+            program(environment)
+        except Exception:  # as above; or NumPy lays out values otherwise from time to time
+            return False
+        return True
+
+    def _advance(self, plan: Plan, environment: list[Any]) -> Any:
+        """Take the next step to a program, if it is time for it: ask for its kernels, or wait for them and return it."""
+        structure = self.structure
+        if self.is_hopeless or structure.spent < _HEAD_START * threshold or len(self.programs) == _MOST_LAYOUTS:
+            return None
+        program = None
+        if structure.spent >= threshold:
+            if self.spent < min(self.worth, threshold):
+                return None
+            draft, self.draft = self.draft, None
+            program = compile_plan(plan, environment) if draft is None else _linked(draft)
+            self.is_hopeless = program is None
+        elif not structure.is_requested:
+            structure.is_requested = True
+            self.draft = draft_plan(plan, environment)
+            self.is_hopeless = self.draft is None
+            if self.draft is not None:
+                self.draft.request()
+        return program
 
 
-def run_compiled(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
-    """Run a plan by its program, if it has one or is to get one now; else interpret it."""
+def run_compiled(
+    plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any], at_once: bool = False
+) -> None:
+    """Run a plan by its program, if it has one or is to get one now (`at_once`: whatever it has cost); else interpret it."""
     compiled = plan.compiled
     if compiled is None:
         compiled = plan.compiled = Compiled(plan)
-    program = compiled.program
-    if program is None and compiled.attempts < _MOST_LAYOUTS and compiled.spent >= threshold:
-        compiled.attempts += 1
-        program = compiled.program = compile_plan(plan, environment)
-    if program is not None:
-        try:
-            program(environment)
-            return
-        except Exception:  # an array laid out otherwise, or an error that interpreting will give to whoever reads the result
-            compiled.program = None
-    compiled.spent += compiled.cost
-    run_plan(plan, environment, failure)
+    if at_once:
+        compiled.spent = max(compiled.spent, threshold)
+        compiled.structure.spent = max(compiled.structure.spent, threshold)
+    if not compiled.run(plan, environment):
+        compiled.spent += compiled.cost
+        compiled.structure.spent += compiled.cost
+        run_plan(plan, environment, failure)
+
+
+def draft_plan(plan: Plan, environment: list[Any]) -> Any:
+    """Return a plan's program without its kernels, made from one run to see how values are laid out; None if that raises."""
+    from .program import Program, layout_of
+
+    values = list(environment)
+    layouts = {slot: layout_of(value) for slot, value in enumerate(values)}
+    try:
+        with np.errstate(all="ignore"):
+            for run, operands, results, free in plan.instructions:
+                value = run(*[values[slot] for slot in operands])
+                for slot, part in [(results, value)] if isinstance(results, int) else zip(results, value, strict=True):
+                    values[slot] = part
+                    layouts[slot] = layout_of(part)
+                value = part = None
+                for slot in free:
+                    values[slot] = None
+    except Exception:  # it is the interpreter that gives the error to whoever reads the result
+        return None
+    return Program(plan.nodes, plan.live, plan.residuals, {slot: layout for slot, layout in layouts.items() if layout is not None})
 
 
 def compile_plan(plan: Plan, environment: list[Any]) -> Any:
-    """Return the compiled form of a plan, run once to see how its values are laid out; None if that raises."""
-    from .program import Program
+    """Return the compiled form of a plan, as soon as its kernels are there; None if it cannot be compiled."""
+    draft = draft_plan(plan, environment)
+    return None if draft is None else _linked(draft)
 
-    seen = list(environment)
+
+def _linked(program: Any) -> Any:
+    """Return the program with its kernels; None, and a warning, if there is one that cannot be had."""
+    from .kernels import NoKernel, warn_once
+
     try:
-        with np.errstate(all="ignore"):
-            for run, operands, results, _ in plan.instructions:
-                value = run(*[seen[slot] for slot in operands])
-                for slot, part in [(results, value)] if isinstance(results, int) else zip(results, value, strict=True):
-                    seen[slot] = part
-    except Exception:  # it is the interpreter that gives the error to whoever reads the result
+        program.request()
+        program.link()
+    except NoKernel as error:
+        warn_once("not compiled", str(error))
         return None
-    return Program(plan.nodes, plan.live, plan.residuals, seen)
+    return program

@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtypes, operators
 from ..primitives import arithmetic
 from ..primitives.casting import cast
+from ..primitives.type_rules import broadcast_shapes
 from ..return_types import return_type
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
@@ -200,6 +201,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     if input.dtype.category < dtypes.FLOAT:
         kernel = "lerp_kernel_tensor" if isinstance(weight, Tensor) else "lerp_kernel_scalar"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.title}'")
+    broadcast_shapes("lerp", *[value._node.type.shape for value in (input, end, weight) if isinstance(value, Tensor)])
     start = here()
     difference = end - input
     if isinstance(weight, Tensor):

@@ -14,6 +14,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..tape.record import here, read, record
 from ..tape.types import contiguous_strides, make_type
 from ..tensor import Tensor
+from .arguments import checked
 from .declare import accepts_names, require_tensor
 from .in_place import laid_out
 from .reductions import show
@@ -65,8 +66,6 @@ def flip(input: Any, *axes: Any, dims: Any = None) -> Any:
             [1, 2]])
     """
     wanted = sizes_from("flip", axes, dims, "dims")
-    if not axes and dims is None:
-        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     return movement.flip(require_tensor("flip", input), axes=normalise_axes(wanted, input.ndim) if wanted else ())
 
 
@@ -89,6 +88,7 @@ def flipud(input: Any) -> Any:
     return flip(input, 0)
 
 
+@checked
 def rot90(input: Any, k: int = 1, dims: Shape = (0, 1)) -> Any:
     """Return a copy rotated `k` times by 90 degrees, from the first of two dimensions towards the second."""
     ndim = require_tensor("rot90", input).ndim
@@ -151,15 +151,11 @@ def repeat(input: Any, *counts: Any, repeats: Any = None) -> Any:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    if not counts and repeats is None:
-        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     return _repeated(input, sizes_from("repeat", counts, repeats, "repeats"))
 
 
 def tile(input: Any, *counts: Any, dims: Any = None) -> Any:
     """Return the tensor repeated as NumPy's tile does: missing counts, the first ones, are 1."""
-    if not counts and dims is None:
-        raise TypeError('tile() missing 1 required positional arguments: "dims"')
     wanted = sizes_from("tile", counts, dims, "dims")
     missing = require_tensor("tile", input).ndim - len(wanted)
     return _repeated(input, (1,) * missing + wanted)

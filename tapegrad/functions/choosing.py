@@ -10,7 +10,7 @@ from ..operators import operand_from
 from ..primitives import selection
 from ..tape.record import record
 from ..tensor import Tensor
-from .declare import accepts_out, operand, require_tensor, write_out
+from .declare import accepts_out, operand, require_tensor, type_name, write_out
 from .in_place import in_place_methods
 
 _BYTE_CONDITION = (
@@ -92,7 +92,7 @@ def _limit(limit: Any) -> Any:
 
 def _wrong_limits(limit: Any) -> TypeError:
     return TypeError(
-        f"clamp() received an invalid combination of arguments - got ({type(limit).__name__}), but expected min and max to be "
+        f"clamp() received an invalid combination of arguments - got ({type_name(limit)}), but expected min and max to be "
         "both tensors, or both numbers"
     )
 

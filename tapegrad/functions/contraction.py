@@ -372,8 +372,14 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 def _paired_dims(a: Any, b: Any, dims: Any) -> tuple[Sequence[int], Sequence[int]]:
     if isinstance(dims, Tensor):
         dims = dims.tolist()
+    if isinstance(dims, (tuple, list)):
+        first, second = dims
+        return (first, second) if isinstance(first, (tuple, list)) else ([first], [second])
     if not isinstance(dims, int):
-        return dims if isinstance(dims[0], (tuple, list)) else ([dims[0]], [dims[1]])
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
+            f"dims={dims}"
+        )
     if dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     if dims > min(a.ndim, b.ndim):

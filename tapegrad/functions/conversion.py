@@ -15,7 +15,7 @@ from .. import dtypes
 from ..tape.trace import NUMBERS
 from ..tape.types import Shape
 from ..tensor import Tensor
-from .options import type_name
+from .declare import type_name
 
 Array = np.ndarray[Any, Any]
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
-from ..layout import preserve_format
+from ..layout import memory_format, preserve_format
 from ..primitives.casting import cast
 from ..primitives.copying import copy
 from ..tape.record import here, record
 from ..tensor import Tensor
 from .arranging import clone
+from .declare import require_tensor, type_name
 from .reductions import show
 
 _TYPE_NAMES = {f"torch.{dtype.title}Tensor": dtype for dtype in dtypes.ALL if not dtype.is_complex}
@@ -39,32 +40,57 @@ def to(self: Any, *arguments: Any, **options: Any) -> Any:
     >>> tapegrad.tensor([1, 2]).to(tapegrad.float64)
     tensor([1., 2.], dtype=torch.float64)
     """
-    dtype, device = options.pop("dtype", None), options.pop("device", None)
-    always = options.pop("copy", False)
-    memory_format = options.pop("memory_format", None)
-    options.pop("non_blocking", None)
-    other = options.pop("other", None)
-    if options:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(options))}'")
-    flags = []
-    for argument in arguments:
-        if isinstance(argument, dtypes.dtype):
-            dtype = argument
-        elif isinstance(argument, Tensor):
-            other = argument
-        elif isinstance(argument, (str, Device)):
-            device = argument
-        elif isinstance(argument, bool):
-            flags.append(argument)
-        elif argument is not None:
-            raise TypeError(f"to(): argument of type {type(argument).__name__} is neither a dtype, a device nor a tensor")
-    if len(flags) > 1:
-        always = flags[1]  # the first is non_blocking
-    if other is not None:
-        dtype = other.dtype
-    if device is not None:
-        Device(device)
+    dtype, always, memory_format = conversion_from(arguments, options)
     return _converted(self, self.dtype if dtype is None else dtype, always, memory_format)
+
+
+_TO = """ but expected one of:
+ * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, \
+torch.memory_format memory_format = None)
+ * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
+ * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
+"""
+_NONE = type(None)
+_DTYPES: dict[type, dtypes.dtype] = {bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "device": (str, Device, int, _NONE),
+    "dtype": (dtypes.dtype, _NONE),
+    "tensor": (Tensor, bool, float, complex),
+    "non_blocking": (bool,),
+    "copy": (bool,),
+    "memory_format": (memory_format, _NONE),
+}
+
+
+def conversion_from(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, bool, Any]:
+    """Return the dtype, whether to copy, and the memory format that the arguments of `to` ask for."""
+    first = arguments[0] if arguments else None
+    if isinstance(first, dtypes.dtype) or _is_dtype(first):
+        names: tuple[str, ...] = ("dtype", "non_blocking", "copy")
+    elif isinstance(first, _KINDS["tensor"]):
+        names = ("tensor", "non_blocking", "copy")
+    else:
+        names = ("device", "dtype", "non_blocking", "copy")
+    if not arguments and "tensor" in options:
+        names = ("tensor", "non_blocking", "copy")
+    allowed = {*names[len(arguments) :], "memory_format"}
+    is_wrong = len(arguments) > len(names) or not options.keys() <= allowed
+    given = {**dict(zip(names, arguments, strict=False)), **options}
+    if is_wrong or not all(isinstance(value, _KINDS[name]) or _is_dtype(value, name) for name, value in given.items()):
+        shown = ", ".join([type_name(value) for value in arguments] + [f"{name}={type_name(options[name])}" for name in options])
+        raise TypeError(f"to() received an invalid combination of arguments - got ({shown}{'' if arguments else ', '}),{_TO}")
+    if given.get("device") is not None:
+        Device(given["device"])
+    other = given.get("tensor")
+    dtype = given.get("dtype") if other is None else getattr(other, "dtype", _DTYPES.get(type(other)))
+    if isinstance(dtype, type):
+        dtype = _DTYPES[dtype]
+    return dtype, given.get("copy", False), given.get("memory_format")
+
+
+def _is_dtype(value: Any, name: str = "dtype") -> bool:
+    """Whether a value is one of Python's types that stand for a dtype."""
+    return name == "dtype" and isinstance(value, type) and value in _DTYPES
 
 
 def type_(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
@@ -75,12 +101,16 @@ def type_(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
         if dtype not in _TYPE_NAMES:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = _TYPE_NAMES[dtype]
-    return _converted(self, getattr(dtype, "dtype", dtype))
+    dtype = _DTYPES.get(dtype, dtype) if isinstance(dtype, type) else dtype
+    dtype = getattr(dtype, "dtype", dtype)
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return _converted(self, dtype)
 
 
 def type_as(self: Any, other: Any) -> Any:
     """Return the tensor in the dtype of `other`."""
-    return _converted(self, other.dtype)
+    return _converted(self, require_tensor("type_as", other, "other").dtype)
 
 
 def _to_dtype(name: str, dtype: dtypes.dtype) -> Callable[..., Any]:

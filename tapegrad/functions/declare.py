@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import dtypes, operators
+from ..device import Device
 from ..tape.aliases import check_dtype, in_place, set_data
 from ..tape.checks import check_writable
 from ..tape.record import record
 from ..tape.segment import state
 from ..tape.trace import NUMBERS
 from ..tensor import Tensor
+from .arguments import Check
 from .out_rules import check_dtype as check_out_dtype
 from .out_rules import check_memory
 
@@ -100,7 +102,7 @@ def require_tensors(name: str, tensors: Any, argument: str = "tensors") -> tuple
         raise wrong_type(name, argument, 1, "tuple of Tensors", tensors)
     for place, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type_name(tensor)}")
     return tuple(tensors)
 
 
@@ -136,9 +138,22 @@ def c_name(dtype: dtypes.dtype) -> str:
     return _C_NAMES[dtype.name]
 
 
+_TYPE_NAMES = {dtypes.dtype: "torch.dtype", Device: "torch.device"}
+_IS_PYTHON_CLASS = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that is written in Python, which has its name alone
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's class as PyTorch's errors print it: ``numpy.ndarray``."""
+    kind = type(value)
+    if kind in _TYPE_NAMES:
+        return _TYPE_NAMES[kind]
+    is_plain = kind.__module__ == "builtins" or kind.__flags__ & _IS_PYTHON_CLASS
+    return kind.__name__ if is_plain else f"{kind.__module__}.{kind.__name__}"
+
+
 def wrong_type(name: str, argument: str, position: int, expected: str, value: Any) -> TypeError:
     """Return the error for an argument of the wrong type."""
-    return TypeError(f"{name}(): argument '{argument}' (position {position}) must be {expected}, not {type(value).__name__}")
+    return TypeError(f"{name}(): argument '{argument}' (position {position}) must be {expected}, not {type_name(value)}")
 
 
 # Names of arguments
@@ -146,11 +161,13 @@ def wrong_type(name: str, argument: str, position: int, expected: str, value: An
 
 def accepts_names(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let the arguments be given by NumPy's names too, as in PyTorch: ``axis`` for ``dim``, ``keepdims`` for ``keepdim``."""
+    check = Check(function)
 
     @functools.wraps(function)
     def renamed(*arguments: Any, **options: Any) -> Result:
         if options:
             options = _translated(options)
+        check(arguments, options)
         return function(*arguments, **options)
 
     return renamed
@@ -165,12 +182,13 @@ def _translated(options: dict[str, Any]) -> dict[str, Any]:
 
 def accepts_out(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let the function write its result into a tensor ``out=`` (a tuple of them for several), and accept NumPy's names."""
-    name = function.__name__
+    check, name = Check(function), function.__name__
 
     @functools.wraps(function)
     def writing(*arguments: Any, out: Any = None, **options: Any) -> Result:
         if options:
             options = _translated(options)
+        check(arguments, options)
         if out is None:
             return function(*arguments, **options)
         _check_out(name, out, *arguments, *options.values())

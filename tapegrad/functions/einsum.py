@@ -11,7 +11,7 @@ from ..primitives.movement import permute, reshape
 from ..primitives.reductions import reduce_sum
 from ..tape.record import here, record
 from ..tensor import Tensor
-from .declare import require_tensor
+from .declare import type_name, wrong_type
 from .reductions import product_of, show
 
 # A label names a dimension: a letter, or for the dimensions of an ellipsis their number, counted from the last (-1, -2, ...).
@@ -51,10 +51,13 @@ def _equation_and_operands(arguments: tuple[Any, ...]) -> tuple[str, list[Any]]:
     if isinstance(arguments[0], Tensor):
         return _from_lists(arguments)
     equation, *operands = arguments
+    if not isinstance(equation, str):
+        raise wrong_type("einsum", "equation", 1, "str", equation)
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         operands = list(operands[0])
     for place, operand in enumerate(operands):
-        require_tensor("einsum", operand, "operands", place + 2)
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 1, but got {type_name(operand)}")
     return equation, operands
 
 

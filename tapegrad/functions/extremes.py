@@ -9,7 +9,8 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..return_types import return_type
 from ..tape.record import record
 from ..tensor import Tensor
-from .declare import accepts_out, require_tensor
+from .arguments import is_integer
+from .declare import accepts_out, require_tensor, wrong_type
 from .reductions import Dim
 
 _max_type = return_type("max", ("values", "indices"))
@@ -100,6 +101,8 @@ def _max_or_min(
         if type_.dtype.is_complex:
             raise NotImplementedError(f"\"{name}_all\" not implemented for '{type_.dtype.title}'")
         return record(whole, (input,), (tuple(range(type_.ndim)), False), f"{name.capitalize()}Backward1")
+    if not is_integer(dim):
+        raise wrong_type(name, "dim", 2, "int", dim)
     axis = normalise_axis(dim, type_.ndim)
     return fields(record(along, (input,), (axis, keepdim), f"{name.capitalize()}Backward0"))
 

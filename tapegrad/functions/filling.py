@@ -18,7 +18,7 @@ from ..tape.record import here, mark_composed, read, record
 from ..tape.segment import state
 from ..tensor import Tensor
 from .conversion import number_as
-from .declare import operand, require_tensor
+from .declare import c_name, operand, require_tensor
 from .in_place import check_overlap, write
 from .matrices import diagonal
 from .splitting import narrow
@@ -57,13 +57,17 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 def _check_expands(shape: tuple[int, ...], source: tuple[int, ...]) -> None:
-    if len(source) > len(shape):
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(source)}")
-    for axis, length in enumerate(source, len(shape) - len(source)):
-        if length not in (1, shape[axis]):
+    ndim = max(len(shape), len(source))
+    for back in range(1, min(len(shape), len(source)) + 1):
+        here, there = shape[-back], source[-back]
+        if here != there and 1 not in (here, there):
             raise RuntimeError(
-                f"The size of tensor a ({shape[axis]}) must match the size of tensor b ({length}) at non-singleton dimension {axis}"
+                f"The size of tensor a ({here}) must match the size of tensor b ({there}) at non-singleton dimension {ndim - back}"
             )
+    lengths = zip((1,) * (ndim - len(shape)) + shape, (1,) * (ndim - len(source)) + source, strict=True)
+    broadcast = [there if here == 1 else here for here, there in lengths]
+    if broadcast != list(shape):
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {broadcast}")
 
 
 def _goes_on(self: Any) -> bool:
@@ -159,6 +163,9 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     """Let the tensor have the storage of `source` (without it: none, and no elements)."""
     if source is None:
         source = full((0,), 0, self.dtype)
+    check_writable(self)
+    if require_tensor("set_", source, "source", 2).dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
     if size is not None:
         source = as_strided(source, size, source.new_empty(size).stride() if stride is None else stride, storage_offset)
     set_data(self, source)

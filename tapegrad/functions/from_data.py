@@ -14,7 +14,8 @@ from ..tape.record import read
 from ..tape.types import Type
 from ..tensor import Tensor
 from .conversion import array_from, cast_array
-from .options import argument_error, check_placement, concrete, dtype_from, empty_array, flag_from, type_name
+from .declare import type_name
+from .options import argument_error, check_placement, concrete, dtype_from, empty_array, flag_from
 
 __all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "tensor"]
 

@@ -18,7 +18,6 @@ from ..primitives.indexing import index_put as index_put_row
 from ..primitives.movement import reshape
 from ..primitives.positions import check_range, first_outside
 from ..primitives.scatter_reduction import scatter_reduce as scatter_reduce_row
-from ..primitives.selection import where
 from ..primitives.type_rules import broadcast_shapes, normalise_axis
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
@@ -101,7 +100,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     shape = broadcast_shapes("take_along_dim", tuple(first), tuple(second))
     before, after = shape[:axis], shape[axis + 1 :]
     size = input.shape[axis]
-    indices = where(indices < 0, indices + size, indices)
+    indices = indices % size  # as PyTorch: no position is out of range
     input = expanded(input, (*before, size, *after))
     return gather(input, axis, expanded(indices, (*before, indices.shape[axis], *after)))
 
@@ -178,10 +177,10 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     tensor([[3, 4],
             [3, 4]])
     """
-    axis, size = _axis_and_size("index_select", input, dim, index)
+    axis, _ = _axis_and_size("index_select", input, dim, index)
     result = record(row_indexing.index_select, (input, index), (axis,))
-    if _is_known(index) and first_outside(read(index), 0, size) is not None:
-        raise IndexError("index out of range in self")
+    if _is_known(index):
+        row_indexing.check_selected(input.shape or (1,), read(index), axis)
     return result
 
 
@@ -192,8 +191,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     require_tensor("index_add", source, "source", 4)
     start = here()
     result = record(row_indexing.index_add, (input, index, source if alpha == 1 else source * alpha), (axis,))
-    if 0 not in input.shape:
-        _check_known(index, axis, size)
+    if 0 not in input.shape and _is_known(index):
+        row_indexing.check_added(read(index), (size, *input.shape[1:]), axis)
     return show("IndexAddBackward0", result, start)
 
 
@@ -209,9 +208,12 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @accepts_names
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """Return a copy with the slices at these positions of a dimension filled with a number."""
-    axis, _ = _axis_and_size("index_fill", input, dim, index)
+    axis, size = _axis_and_size("index_fill", input, dim, index)
     name = "IndexFillBackward1" if isinstance(value, Tensor) else "IndexFillBackward0"
-    return record(row_indexing.index_fill, (input, index, operand("index_fill", value, "value", 4)), (axis,), name)
+    result = record(row_indexing.index_fill, (input, index, operand("index_fill", value, "value", 4)), (axis,), name)
+    if _is_known(index):
+        row_indexing.check_filled(read(index), axis, size)
+    return result
 
 
 @accepts_out

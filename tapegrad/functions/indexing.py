@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..primitives.indexing import check_positions, index_put
+from ..primitives.indexing import check_positions, index_put, result_shape
 from ..primitives.indexing import index as gather_at
 from ..primitives.masking import masked_fill
 from ..primitives.movement import alias, expand, reshape, select, slice_axis
@@ -22,9 +22,10 @@ from ..tape.aliases import in_place, make_view
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
 from ..tape.record import read
-from ..tape.segment import GradMode
+from ..tape.segment import in_grad_mode
 from ..tape.types import Shape
 from ..tensor import Tensor
+from .declare import type_name
 from .in_place import check_overlap
 
 # A view: primitive, numbers, static parameters, and the name that grad_fn shows (None for the primitive's own).
@@ -87,7 +88,7 @@ class Plan:
     def positions(self) -> tuple[list[Tensor], tuple[str, ...]]:
         """Return index tensors, masks turned into positions (this reads them), and the pattern of the axes they index.
 
-        Positions that are known already are checked here; the others when they are read.
+        Positions that are known already are checked here, unless nothing is read; the others when they are read.
         """
         pattern = [":"] * len(self.shape)
         found: list[Tensor] = []
@@ -95,8 +96,9 @@ class Plan:
             parts = self._masked(axis, tensor) if tensor.dtype is dtypes.bool else [tensor]
             pattern[axis : axis + len(parts)] = ["i"] * len(parts)
             found += parts
-        sizes = [size for size, kind in zip(self.shape, pattern, strict=True) if kind == "i"]
-        check_positions([read(tensor) if is_concrete(tensor) else None for tensor in found], sizes)
+        if 0 not in result_shape(self.shape, [tensor._node.type for tensor in found], tuple(pattern)):
+            sizes = [size for size, kind in zip(self.shape, pattern, strict=True) if kind == "i"]
+            check_positions([read(tensor) if is_concrete(tensor) else None for tensor in found], sizes)
         return found, tuple(pattern)
 
     def check_mask(self, axis: int, mask: Tensor) -> None:
@@ -116,8 +118,15 @@ class Plan:
 def _checked(position: int, axis: int, size: int) -> int:
     """Return a position counted from the front, or raise for one out of range."""
     if not -size <= position < size:
+        _check_long(position)
         raise IndexError(f"index {position} is out of bounds for dimension {axis} with size {size}")
     return int(position) + size if position < 0 else int(position)
+
+
+def _check_long(value: Any) -> None:
+    """Raise for an integer that has more than 64 bits."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
 
 
 # From an index as the user writes it to a plan
@@ -192,7 +201,7 @@ def _entry(entry: Any) -> Any:
     if not isinstance(entry, Tensor):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{_type_name(entry)})"
+            f"{type_name(entry)})"
         )
     if entry.dtype is dtypes.uint8:
         warnings.warn(_BYTE_MASK, UserWarning, stacklevel=5)
@@ -200,11 +209,6 @@ def _entry(entry: Any) -> Any:
     if entry.dtype not in (dtypes.int64, dtypes.int32, dtypes.bool):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return entry
-
-
-def _type_name(value: Any) -> str:
-    kind = type(value)
-    return f"numpy.{kind.__name__.rstrip('_')}" if isinstance(value, np.generic) else kind.__name__
 
 
 def _array_of(sequence: Sequence[Any]) -> Any:
@@ -286,7 +290,7 @@ def masked_select(tensor: Any, mask: Any) -> Any:
 
     if mask.dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = broadcast_shapes("masked_select", tuple(tensor.shape), tuple(mask.shape))
+    shape = broadcast_shapes("masked_select", tuple(mask.shape), tuple(tensor.shape))
     if not shape:
         tensor, mask, shape = reshape(tensor, shape=(1,)), reshape(mask, shape=(1,)), (1,)
     if tuple(tensor.shape) != shape:
@@ -331,8 +335,7 @@ def _check_source(target: Any, given: Any) -> None:
         shape = tuple(given.shape)
         while shape and shape[0] == 1:
             shape = shape[1:]
-        with GradMode(False):
-            check_overlap(target, (given.view(shape).expand(target.shape),))
+        in_grad_mode(False, None, lambda: check_overlap(target, (given.view(shape).expand(target.shape),)))
 
 
 def _is_everything(index: Any, shape: Shape) -> bool:
@@ -351,13 +354,10 @@ def _value(tensor: Any, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | complex):
-        raise TypeError(f"can't assign a {_full_name(type(value))} to a torch.{tensor.dtype.title}Tensor")
+        raise TypeError(f"can't assign a {type_name(value)} to a torch.{tensor.dtype.title}Tensor")
+    _check_long(value)
     check_number(value, dtypes.array_type(tensor.dtype))
     return value
-
-
-def _full_name(kind: type) -> str:
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def _number_tensor(value: Any, dtype: dtypes.dtype) -> Tensor:

@@ -17,6 +17,7 @@ from ..primitives.type_rules import normalise_axis
 from ..tape.constants import zeros
 from ..tape.record import here, record
 from ..tensor import Tensor
+from .arguments import checked
 from .declare import accepts_out, require_tensor, require_tensors, warn_once
 from .reductions import show
 from .shapes import atleast_1d, atleast_2d, atleast_3d, expand, flatten, reshape
@@ -181,8 +182,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     shape = [part.numel() for part in parts]
     grids = []
     for axis, part in enumerate(parts):
-        line = reshape(part, *[-1 if place == axis else 1 for place in range(len(parts))])
-        grids.append(expand(line, *shape))
+        line = reshape(part, [-1 if place == axis else 1 for place in range(len(parts))])
+        grids.append(expand(line, shape))
     if swapped:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -203,6 +204,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     return stack([flatten(grid) for grid in meshgrid(*parts, indexing="ij")], 1)
 
 
+@checked
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """Return all choices of `r` elements of a vector, one a row.
 

@@ -12,7 +12,8 @@ from ..size import Size
 from ..tape.aliases import make_view
 from ..tensor import Tensor
 from .conversion import array_from, cast_array
-from .options import check_placement, concrete, integer_from, size_from, type_name
+from .declare import type_name
+from .options import check_placement, concrete, integer_from, size_from
 
 __all__ = [
     "BFloat16Tensor",

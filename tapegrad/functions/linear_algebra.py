@@ -16,6 +16,7 @@ from ..return_types import return_type
 from ..tape import constants
 from ..tape.record import here, mark_composed
 from . import factors, matrix_functions, norms, reductions, systems
+from .arguments import checked
 from .arranging import flip
 from .declare import accepts_out, require_tensor, write_out
 from .matrices import diagonal
@@ -185,6 +186,7 @@ def trace(input: Any) -> Any:
     return _shown("TraceBackward0", reductions.sum(diagonal(input)), start)
 
 
+@checked
 def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) -> Any:
     """Return the cross products of vectors of three elements along `dim`: by default the first of that length."""
     if dim is None:
@@ -202,6 +204,7 @@ def cross(input: Any, other: Any, dim: int | None = None, *, out: Any = None) ->
     return matrix_functions.cross(input, other, dim=dim, out=out)
 
 
+@checked
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
     """Return the matrix whose rows are the powers of an element of the vector `x`, by default from the highest to 0."""
     if require_tensor("vander", x, "x").ndim != 1:
@@ -217,6 +220,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
 # Norms
 
 
+@checked
 def norm(
     input: Any,
     p: Any = "fro",

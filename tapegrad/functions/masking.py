@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..primitives import masking as rows
-from ..tape.record import record
+from ..tape.buffers import is_concrete
+from ..tape.record import read, record
 from ..tensor import Tensor
 from .declare import accepts_out, operand, require_tensor
 from .in_place import in_place_method, in_place_methods
@@ -43,7 +44,10 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """Return a copy with the elements where the mask is true replaced by those of `source`, one after the other."""
     require_tensor("masked_scatter", input)
     require_tensor("masked_scatter", mask, "mask", 2)
-    return rows.masked_scatter(input, mask, require_tensor("masked_scatter", source, "source", 3))
+    result = rows.masked_scatter(input, mask, require_tensor("masked_scatter", source, "source", 3))
+    if is_concrete(mask) and not mask._is_stale:
+        rows.check_count(read(mask), tuple(result.shape), source._node.type.numel)
+    return result
 
 
 def _masked_scatter_here(self: Any, mask: Any, source: Any) -> Any:

@@ -8,6 +8,7 @@ from ..primitives import diagonals, movement
 from ..primitives.type_rules import normalise_axis
 from ..tape.aliases import make_view
 from ..tape.record import here, record
+from .arguments import checked
 from .arranging import copied
 from .declare import accepts_out, require_tensor
 from .in_place import in_place_methods
@@ -23,6 +24,7 @@ def two_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     return first, second
 
 
+@checked
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """Return a view of the diagonal of two dimensions, as the last dimension.
 
@@ -34,6 +36,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return make_view(input, diagonals.diagonal, (), (offset, *axes))
 
 
+@checked
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return matrices, in two new dimensions, whose diagonals are the last dimension of the input."""
     ndim = require_tensor("diag_embed", input).ndim
@@ -60,6 +63,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return show("DiagonalBackward0_copy", movement.contiguous(view), start)
 
 
+@checked
 def diagflat(input: Any, offset: int = 0) -> Any:
     """Return a matrix with the elements on its diagonal."""
     return diag_embed(movement.reshape(require_tensor("diagflat", input), shape=(input.numel(),)), offset)

@@ -19,6 +19,7 @@ from ..primitives.type_rules import normalise_axis
 from ..tape import constants
 from ..tape.record import here, mark_composed
 from . import contraction, matrices
+from .arguments import checked
 from .declare import c_name, require_tensor, write_out
 
 
@@ -145,11 +146,13 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     return contraction.matmul(input, other, out=out)
 
 
+@checked
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:  # noqa: N803
     """Return a view of the diagonals of matrices."""
     return matrices.diagonal(A, offset, dim1, dim2)
 
 
+@checked
 def vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
     """Return the matrices whose rows are the powers 0 to N - 1 of an element of `x`; N defaults to how many those are.
 
@@ -170,6 +173,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:  # noqa: N803
     return concatenate(constants.ones((*shape, 1), dtype), powers, axis=len(shape))
 
 
+@checked
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
     """Return the products of vectors along `dim`, the first conjugated.
 
@@ -193,6 +197,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
     return result if out is None else write_out("linalg_vecdot", out, result, x, y)
 
 
+@checked
 def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
     """Return the cross products of vectors of three elements along `dim`.
 

@@ -16,7 +16,8 @@ from ..primitives.selection import where
 from ..primitives.type_rules import normalise_axes, reduced_shape
 from ..tape.record import here, record
 from ..tensor import Tensor
-from .declare import accepts_out, require_tensor
+from .arguments import checked, is_integer
+from .declare import accepts_out, require_tensor, wrong_type
 from .reductions import product_of, show
 
 
@@ -25,6 +26,8 @@ def _arguments(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None:
+        if not isinstance(unbiased, bool):
+            raise wrong_type("var", "unbiased", 3, "bool", unbiased)
         correction = 1 if unbiased else 0
     return dim, 1 if correction is None else correction
 
@@ -34,6 +37,8 @@ def _moments(name: str, input: Any, dim: Any, keepdim: bool, correction: float) 
     type_ = require_tensor(name, input)._node.type
     if type_.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
+    if dim is not None and not all([is_integer(axis) for axis in (dim if isinstance(dim, (tuple, list)) else (dim,))]):
+        raise wrong_type(name, "dim", 2, "tuple of ints", dim)
     axes = normalise_axes(dim, type_.ndim)
     count = product_of([type_.shape[axis] for axis in axes])
     if type_.dtype.itemsize == 2:
@@ -121,6 +126,7 @@ def std_mean(
 # Covariances
 
 
+@checked
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Return the covariances of variables, the rows of a matrix, from observations of them, its columns.
 

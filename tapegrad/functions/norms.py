@@ -18,11 +18,13 @@ from ..primitives.reductions import reduce_max, reduce_min, reduce_sum
 from ..primitives.selection import maximum, nan_to_num
 from ..primitives.type_rules import normalise_axes, normalise_axis, reduced_shape
 from ..tape import constants
-from .declare import require_tensor, write_out
+from .arguments import checked
+from .declare import require_tensor, type_name, write_out
 
 Dim = int | Sequence[int] | None
 
 
+@checked
 def vector_norm(
     x: Any, ord: Any = 2, dim: Dim = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Any:
@@ -34,7 +36,7 @@ def vector_norm(
     """
     require_tensor("linalg_vector_norm", x, "x")
     if isinstance(ord, (str, bool)) or not hasattr(ord, "__float__"):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type_name(ord)}")
     x = _in_dtype("linalg.vector_norm", x, dtype)
     result = rows.vector_norm(x, order=float(ord), axes=normalise_axes(dim, x.ndim), keepdims=keepdim)
     return result if out is None else write_out("linalg_vector_norm", out, result, x)
@@ -57,6 +59,7 @@ def _in_dtype(name: str, x: Any, dtype: dtypes.dtype | None) -> Any:
     return cast(x, dtype=dtype)
 
 
+@checked
 def matrix_norm(
     A: Any,  # noqa: N803 - PyTorch's name
     ord: Any = "fro",
@@ -127,6 +130,7 @@ def svdvals_of(a: Any) -> Any:
     return rows.svd(a, full_matrices=False)[1] if a.requires_grad else rows.svdvals(a)
 
 
+@checked
 def norm(
     A: Any,  # noqa: N803 - PyTorch's name
     ord: Any = None,
@@ -142,7 +146,7 @@ def norm(
     >>> tapegrad.linalg.norm(tapegrad.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor(5.)
     """
-    require_tensor("linalg_norm", A, "A")
+    require_tensor("linalg_norm", A)
     dims = (dim,) if isinstance(dim, int) else dim
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")

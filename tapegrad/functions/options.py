@@ -15,6 +15,7 @@ from ..tape.segment import state
 from ..tape.trace import NUMBERS
 from ..tape.types import Shape, Type, make_type
 from ..tensor import Tensor
+from .declare import type_name
 
 _NUMBER_CLASSES: tuple[Any, ...] = (int, float, complex)
 _PYTHON_DTYPES = {bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
@@ -122,12 +123,6 @@ def _write(out: Tensor, result: Tensor) -> None:
 
 
 # Arguments. Each function returns one as it is used, or raises the TypeError that PyTorch raises.
-
-
-def type_name(value: Any) -> str:
-    """Return the name of a value's class as PyTorch's errors print it."""
-    kind = type(value)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def argument_error(name: str, argument: str, position: int | None, expected: str, value: Any) -> TypeError:

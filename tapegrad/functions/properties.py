@@ -12,16 +12,19 @@ from ..tape.aliases import export
 from ..tape.trace import NUMBERS
 from ..tape.types import number_type
 from ..tensor import Tensor
+from .arguments import checked
 from .declare import require_tensor, wrong_type
 
 # Size and layout
 
 
+@checked
 def size(self: Any, dim: int | None = None) -> Any:
     """Return the shape, or the length of one dimension."""
     return self.shape if dim is None else self._node.type.shape[_one_of(self, dim)]
 
 
+@checked
 def stride(self: Any, dim: int | None = None) -> Any:
     """Return how many elements apart neighbours along each dimension (or one) are."""
     strides = self._node.type.strides

@@ -17,6 +17,7 @@ from ..tape.checks import check_writable
 from ..tape.record import read, record
 from ..tape.types import contiguous_strides, make_type
 from ..tensor import Tensor
+from .arguments import checked
 from .reductions import product_of
 from .shapes import exchanged, sizes_from, squeezing
 from .strided import as_strided
@@ -58,6 +59,7 @@ def _rearrange(self: Any, primitive: Primitive, parameters: tuple[Any, ...], inv
     return self
 
 
+@checked
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """Exchange two dimensions, in place."""
     axes = exchanged(self.ndim, dim0, dim1)
@@ -72,6 +74,7 @@ def t_(self: Any) -> Any:
     return _become_view(self, movement.permute, (axes,), (axes,), "TBackward1")
 
 
+@checked
 def squeeze_(self: Any, dim: int | Sequence[int] | None = None) -> Any:
     """Remove dimensions of length 1 (those in `dim`, or all), in place."""
     parameters, name = squeezing(self, dim)
@@ -79,6 +82,7 @@ def squeeze_(self: Any, dim: int | Sequence[int] | None = None) -> Any:
     return _become_view(self, movement.reshape, parameters, (tuple(self.shape),), names[name])
 
 
+@checked
 def unsqueeze_(self: Any, dim: int) -> Any:
     """Insert a dimension of length 1, in place."""
     shape = tuple(self.shape)
@@ -86,6 +90,7 @@ def unsqueeze_(self: Any, dim: int) -> Any:
     return _become_view(self, movement.reshape, ((*shape[:axis], 1, *shape[axis:]),), (shape,), "UnsqueezeBackward1")
 
 
+@checked
 def as_strided_(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
     """Become the view of the storage with these sizes and strides, in place."""
     check_writable(self)

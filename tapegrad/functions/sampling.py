@@ -13,7 +13,7 @@ from ..layout import memory_order
 from ..primitives.selection import where
 from ..tape.record import read
 from ..tape.segment import state
-from ..tape.types import Shape
+from ..tape.types import Shape, are_contiguous, contiguous_strides
 from ..tensor import Tensor
 from .declare import write_out
 from .options import (
@@ -47,7 +47,8 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[Shape, dtypes.dtype], Array]
+# The bool says whether the numbers go to contiguous memory: elsewhere normal ones come from another stream.
+Draw = Callable[[Shape, dtypes.dtype, bool], Array]
 
 
 # Of a size
@@ -121,23 +122,28 @@ def randperm(n: Any, *, generator: Any = None, **options: Unpack[Creation]) -> T
 
 
 def _of_size(wanted: Options, shape: Shape, draw: Draw, default: dtypes.dtype | None = None) -> Tensor:
-    dtype = wanted.dtype_or(default)
-    return wanted.finish(draw(shape, dtype), dtype)
+    dtype, strides = wanted.dtype_or(default), _strides_to_fill(wanted.out, shape)
+    return wanted.finish(in_memory_order(shape, strides, dtype, draw), dtype, strides)
+
+
+def _strides_to_fill(out: Tensor | None, shape: Shape) -> Shape:
+    """Return the strides of what will hold drawn numbers: those of `out`, unless it takes on another shape."""
+    return out._current_type().strides if out is not None and out.shape == shape else contiguous_strides(shape)
 
 
 def _uniform(generator: Any, name: str) -> Draw:
     check_generator(name, generator)
-    return lambda shape, dtype: draws.uniform(shape, dtype, generator=generator)
+    return lambda shape, dtype, _: draws.uniform(shape, dtype, generator=generator)
 
 
 def _normal(generator: Any, name: str) -> Draw:
     check_generator(name, generator)
-    return lambda shape, dtype: draws.normal(shape, dtype, generator=generator)
+    return lambda shape, dtype, contiguous: draws.normal(shape, dtype, generator=generator, contiguous=contiguous)
 
 
 def _integers(low: int, high: int, generator: Any, name: str) -> Draw:
     check_generator(name, generator)
-    return lambda shape, dtype: draws.randint(low, high, shape, dtype, generator)
+    return lambda shape, dtype, _: draws.randint(low, high, shape, dtype, generator)
 
 
 def _bounds(name: str, given: list[Any], low: Any, high: Any, position: int) -> tuple[int, int]:
@@ -196,10 +202,10 @@ def _like(name: str, like: Tensor, draw: Draw, memory_format: Any, options: Any)
 
 def in_memory_order(shape: Shape, strides: Shape, dtype: dtypes.dtype, draw: Draw) -> Array:
     """Return an array of drawn numbers: the stream goes along the memory, so that strides decide which element gets which."""
+    if are_contiguous(shape, strides):
+        return draw(shape, dtype, True)
     order = memory_order(shape, strides)
-    if order == sorted(order):
-        return draw(shape, dtype)
-    return draw(tuple([shape[axis] for axis in order]), dtype).transpose(np.argsort(order))
+    return draw(tuple([shape[axis] for axis in order]), dtype, False).transpose(np.argsort(order))
 
 
 # By parameters that are tensors
@@ -224,24 +230,24 @@ def normal(
         return _of_size(
             wanted,
             size_from("normal", (), size),
-            lambda shape, dtype: draws.normal(shape, dtype, center, spread, generator),
+            lambda shape, dtype, contiguous: draws.normal(shape, dtype, center, spread, generator, contiguous=contiguous),
         )
     if options or size is not None:
         raise TypeError("normal() takes a size and a dtype only where neither the mean nor the standard deviation is a tensor")
-    drawn = _normal_around(mean, std, generator)
+    drawn = _normal_around(mean, std, generator, out)
     number = 3 if isinstance(mean, Tensor) and isinstance(std, Tensor) else 1 if isinstance(mean, Tensor) else 2
     result = with_zero_gradient(drawn, (mean, std), f"NormalBackward{number}")
     return result if out is None else write_out("normal", out, result)
 
 
-def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
+def _normal_around(mean: Any, std: Any, generator: Any, out: Tensor | None) -> Tensor:
     """Draw standard normal numbers, and scale and shift them in the dtype of the first tensor, step by step as PyTorch does."""
     dtype = (mean if isinstance(mean, Tensor) else std).dtype
     array_type = dtypes.array_type(dtype)
     if not isinstance(std, Tensor):
         spread = float_from("normal", "std", 2, std)
         center = read(mean)
-        numbers = draws.normal(center.shape, dtype, 0.0, spread, generator)
+        numbers = _normals(center.shape, dtype, spread, generator, out)
     else:
         if std.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -249,9 +255,16 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
         if scale.size and not scale.min() >= 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
         center = read(mean) if isinstance(mean, Tensor) else np.asarray(float_from("normal", "mean", 1, mean), array_type)
-        numbers = draws.normal(_broadcast_shape(center, scale), dtype, 0.0, 1.0, generator)
+        numbers = _normals(_broadcast_shape(center, scale), dtype, 1.0, generator, out)
         numbers = (numbers * scale).astype(array_type, copy=False)
     return concrete((numbers + center).astype(array_type, copy=False), dtype)
+
+
+def _normals(shape: Shape, dtype: dtypes.dtype, std: float, generator: Any, out: Tensor | None) -> Array:
+    def draw(shape: Shape, dtype: dtypes.dtype, contiguous: bool) -> Array:
+        return draws.normal(shape, dtype, 0.0, std, generator, contiguous=contiguous)
+
+    return in_memory_order(shape, _strides_to_fill(out, shape), dtype, draw)
 
 
 def _broadcast_shape(first: Array, second: Array) -> Shape:
@@ -311,7 +324,11 @@ def multinomial(
     check_tensor("multinomial", "input", 1, input)
     check_generator("multinomial", generator)
     samples = integer_from("multinomial", "num_samples", 2, num_samples)
-    result = concrete(draws.multinomial(read(input), samples, replacement, generator), dtypes.int64)
+    weights = read(input)
+    if input.ndim == 2:
+        order = memory_order(input.shape, input.stride())
+        weights = np.ascontiguousarray(weights.transpose(order)).transpose(order)
+    result = concrete(draws.multinomial(weights, samples, replacement, generator), dtypes.int64)
     return result if out is None else write_out("multinomial", out, result)
 
 

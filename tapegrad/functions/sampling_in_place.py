@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from .. import random as draws
 from ..layout import memory_order
 from ..primitives.movement import expand
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import read
-from ..tape.types import Type
+from ..tape.types import Shape, Type
 from ..tensor import Tensor
 from .options import check_generator, concrete, float_from, integer_from
 from .sampling import Draw, in_memory_order, with_zero_gradient
@@ -47,7 +48,7 @@ def uniform_(self: Tensor, from_: Any = 0.0, to: Any = 1.0, *, generator: Any = 
     tensor([4.9626, 7.6822])
     """
     low, high = float_from("uniform_", "from", 1, from_), float_from("uniform_", "to", 2, to)
-    return _fill(self, "uniform", generator, lambda shape, dtype: draws.uniform(shape, dtype, low, high, generator))
+    return _fill(self, "uniform", generator, lambda shape, dtype, _: draws.uniform(shape, dtype, low, high, generator))
 
 
 def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Tensor:
@@ -59,7 +60,11 @@ def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = N
     tensor([ 1.5410, -0.2934])
     """
     center, spread = float_from("normal_", "mean", 1, mean), float_from("normal_", "std", 2, std)
-    return _fill(self, "normal", generator, lambda shape, dtype: draws.normal(shape, dtype, center, spread, generator))
+
+    def draw(shape: Shape, dtype: dtypes.dtype, contiguous: bool) -> np.ndarray[Any, Any]:
+        return draws.normal(shape, dtype, center, spread, generator, contiguous=contiguous)
+
+    return _fill(self, "normal", generator, draw)
 
 
 def random_(self: Tensor, *bounds: Any, to: Any = None, generator: Any = None) -> Tensor:
@@ -74,7 +79,7 @@ def random_(self: Tensor, *bounds: Any, to: Any = None, generator: Any = None) -
         raise TypeError(f"random_() takes up to two bounds, not {len(given)}")
     last = None if not given or given[-1] is None else integer_from("random_", "to", len(given), given[-1])
     first = integer_from("random_", "from", 1, given[0]) if len(given) == 2 else None
-    return _fill(self, "random", generator, lambda shape, dtype: draws.random_(shape, dtype, first, last, generator))
+    return _fill(self, "random", generator, lambda shape, dtype, _: draws.random_(shape, dtype, first, last, generator))
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
@@ -86,7 +91,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """
     if not isinstance(p, Tensor):
         chance = float_from("bernoulli_", "p", 1, p)
-        return _fill(self, "bernoulli", generator, lambda shape, dtype: draws.bernoulli(shape, dtype, chance, generator))
+        return _fill(self, "bernoulli", generator, lambda shape, dtype, _: draws.bernoulli(shape, dtype, chance, generator))
     type_ = _writable_type(self, "bernoulli", generator)
     chances = read(expand(p, shape=type_.shape))
     order = memory_order(type_.shape, type_.strides)
@@ -98,25 +103,25 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with exponential numbers of the rate `lambd`."""
     rate = float_from("exponential_", "lambd", 1, lambd)
-    return _fill(self, "exponential", generator, lambda shape, dtype: draws.exponential(shape, dtype, rate, generator))
+    return _fill(self, "exponential", generator, lambda shape, dtype, _: draws.exponential(shape, dtype, rate, generator))
 
 
 def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
     """Fill with how many trials it takes to the first success of probability `p`."""
     chance = float_from("geometric_", "p", 1, p)
-    return _fill(self, "geometric", generator, lambda shape, dtype: draws.geometric(shape, dtype, chance, generator))
+    return _fill(self, "geometric", generator, lambda shape, dtype, _: draws.geometric(shape, dtype, chance, generator))
 
 
 def cauchy_(self: Tensor, median: Any = 0.0, sigma: Any = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with Cauchy numbers."""
     center, width = float_from("cauchy_", "median", 1, median), float_from("cauchy_", "sigma", 2, sigma)
-    return _fill(self, "cauchy", generator, lambda shape, dtype: draws.cauchy(shape, dtype, center, width, generator))
+    return _fill(self, "cauchy", generator, lambda shape, dtype, _: draws.cauchy(shape, dtype, center, width, generator))
 
 
 def log_normal_(self: Tensor, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithms are normal with this mean and standard deviation."""
     center, spread = float_from("log_normal_", "mean", 1, mean), float_from("log_normal_", "std", 2, std)
-    return _fill(self, "log_normal", generator, lambda shape, dtype: draws.log_normal(shape, dtype, center, spread, generator))
+    return _fill(self, "log_normal", generator, lambda shape, dtype, _: draws.log_normal(shape, dtype, center, spread, generator))
 
 
 METHODS = {

@@ -13,6 +13,7 @@ from ..primitives.type_rules import normalise_axis
 from ..return_types import return_type
 from ..tape.record import read
 from ..tensor import Tensor
+from .arguments import checked
 from .declare import accepts_out, require_tensor
 
 _histogram_type = return_type("histogram", ("hist", "bin_edges"))
@@ -26,6 +27,7 @@ def _tensor(array: Any) -> Tensor:
 # Different elements
 
 
+@checked
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -38,6 +40,7 @@ def unique(
     return _uniques("unique", uniques.unique, input, return_inverse, return_counts, dim)
 
 
+@checked
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -128,6 +131,7 @@ def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Any, ...]:
 # Counts
 
 
+@checked
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Return how often each integer from 0 on occurs in a vector, or the sums of the weights that go with each.
 

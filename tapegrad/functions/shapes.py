@@ -13,6 +13,7 @@ from ..primitives.type_rules import normalise_axes, normalise_axis
 from ..size import Size
 from ..tape.aliases import make_view
 from ..tape.record import record
+from .arguments import checked
 from .declare import accepts_names, require_tensor, warn_once, wrong_type
 from .reductions import product_of
 
@@ -25,6 +26,8 @@ def sizes_from(name: str, arguments: tuple[Any, ...], given: Any = None, argumen
         arguments = tuple(given)
     elif len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
         arguments = tuple(arguments[0])
+    elif not arguments:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     try:
         return tuple([size if size.__class__ is int else size.__index__() for size in arguments])
     except AttributeError:
@@ -102,7 +105,10 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dtypes.dtype)):
         return _with_dtype(input, dtype or sizes[0])
     if not sizes and size is None:
-        raise TypeError("view() received an invalid combination of arguments - got (), but expected a dtype or a size")
+        raise TypeError(
+            "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n * (tuple "
+            "of ints size)\n"
+        )
     type_ = input._node.type
     shape, is_view = _new_shape(type_.shape, type_.strides, sizes_from("view", sizes, size))
     if not is_view:
@@ -121,12 +127,12 @@ def _with_dtype(input: Any, dtype: dtypes.dtype) -> Any:
 
 def view_as(input: Any, other: Any) -> Any:
     """Return a view of the shape of `other`."""
-    return view(input, tuple(other.shape))
+    return view(input, require_tensor("view_as", other, "other").shape)
 
 
 def reshape_as(input: Any, other: Any) -> Any:
     """Return the elements in the shape of `other`."""
-    return reshape(input, tuple(other.shape))
+    return reshape(input, require_tensor("reshape_as", other, "other").shape)
 
 
 def ravel(input: Any) -> Any:
@@ -137,6 +143,7 @@ def ravel(input: Any) -> Any:
     return _reshaped(input, type_, (type_.numel,), "ViewBackward0")
 
 
+@checked
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return a tensor whose dimensions from `start_dim` to `end_dim` are one.
 
@@ -231,17 +238,20 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     return make_view(input, movement.permute, (), (axes,))
 
 
+@checked
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     axes = exchanged(require_tensor("transpose", input).ndim, dim0, dim1)
     return make_view(input, movement.permute, (), (axes,), "TransposeBackward0")
 
 
+@checked
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     return transpose(input, axis0, axis1)
 
 
+@checked
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions exchanged."""
     return transpose(input, dim0, dim1)
@@ -313,6 +323,7 @@ def _conjugate_transpose(self: Any) -> Any:
     raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{hint}")
 
 
+@checked
 def movedim(input: Any, source: int | Shape, destination: int | Shape) -> Any:
     """Return a view with dimensions moved to other positions.
 
@@ -383,7 +394,7 @@ def _expanded(input: Any, wanted: tuple[int, ...]) -> tuple[int, ...]:
 
 def expand_as(input: Any, other: Any) -> Any:
     """Return a view expanded to the shape of `other`."""
-    return expand(input, *other.shape)
+    return expand(input, require_tensor("expand_as", other, "other").shape)
 
 
 def broadcast_to(input: Any, size: Shape) -> Any:
@@ -391,7 +402,12 @@ def broadcast_to(input: Any, size: Shape) -> Any:
     require_tensor("broadcast_to", input)
     if not isinstance(size, (tuple, list)):
         raise wrong_type("broadcast_to", "size", 2, "tuple of ints", size)
-    return expand(input, *size)
+    return expand(input, size)
+
+
+def _broadcast_to(self: Any, *sizes: Any, size: Any = None) -> Any:
+    """Return a view broadcast to this shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
+    return expand(self, *sizes_from("broadcast_to", sizes, size))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
@@ -402,7 +418,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     if not shapes:
         return ()
     shape = type_rules.broadcast_shapes("broadcast_tensors", *shapes)
-    return tuple([tensor if tensor.shape == shape else expand(tensor, *shape) for tensor in tensors])
+    return tuple([tensor if tensor.shape == shape else expand(tensor, shape) for tensor in tensors])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -483,6 +499,7 @@ METHODS: dict[str, Any] = {name: globals()[name] for name in __all__ if name not
 METHODS.update(
     expand=expand,
     expand_as=expand_as,
+    broadcast_to=_broadcast_to,
     reshape_as=reshape_as,
     view=view,
     view_as=view_as,

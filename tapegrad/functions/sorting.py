@@ -20,6 +20,7 @@ from ..tape.constants import full
 from ..tape.record import here, read, record
 from ..tensor import Tensor
 from .declare import accepts_out, operand, require_tensor
+from .options import integer_from
 from .reductions import show
 
 _sort_type = return_type("sort", ("values", "indices"))
@@ -82,7 +83,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     tensor([3., 2.])
     """
     axis = _axis("topk", input, dim)
-    return _topk_type(record(rows.topk, (input,), (int(k), axis, largest, sorted)))
+    return _topk_type(record(rows.topk, (input,), (integer_from("topk", "k", 2, k), axis, largest, sorted)))
 
 
 @accepts_out

@@ -10,7 +10,8 @@ from ..primitives.type_rules import normalise_axis
 from ..tape.aliases import make_view
 from ..tape.record import record
 from ..tensor import Tensor
-from .declare import accepts_names, require_tensor
+from .arguments import checked, is_integer
+from .declare import accepts_names, require_tensor, wrong_type
 
 
 @accepts_names
@@ -25,6 +26,8 @@ def select(input: Any, dim: int, index: Any) -> Any:
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     axis = normalise_axis(dim, len(shape))
+    if not is_integer(index):
+        raise wrong_type("select", "index", 3, "int", index)
     index = int(index)
     if not -shape[axis] <= index < shape[axis]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
@@ -48,6 +51,8 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     size = shape[axis]
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != 1):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if not is_integer(start):
+        raise wrong_type("narrow", "start", 3, "int", start)
     first = int(start)
     if not -size <= first <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {first})")
@@ -88,6 +93,7 @@ def _multiple(views: list[Any], name: str) -> tuple[Any, ...]:
 # Parts of given lengths
 
 
+@checked
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Return views of consecutive parts of a dimension: of one size, or of these sizes.
 

@@ -13,6 +13,7 @@ from ..primitives.update import Chain, chain_type, update
 from ..tape.aliases import make_view
 from ..tape.record import record
 from ..tape.types import Type
+from .arguments import checked
 from .declare import accepts_names, accepts_out, require_tensor
 from .matrices import two_axes
 
@@ -59,6 +60,7 @@ def _moved(offset: int, type_: Type, name: str, parameters: tuple[Any, ...], num
 # By sizes and strides
 
 
+@checked
 def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
     """Return a view of the tensor's storage with these sizes and strides, in elements, that begins at an offset.
 
@@ -113,6 +115,7 @@ def _storage(input: Any) -> Any:
 # Windows
 
 
+@checked
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Return a view of all windows of a size along a dimension, as a last dimension.
 
@@ -170,6 +173,7 @@ def slice_scatter(
     return _replaced("slice_scatter", input, src, chain, (first,), "SliceScatterBackward0")
 
 
+@checked
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """Return a copy with a diagonal of two dimensions replaced."""
     axes = two_axes(require_tensor("diagonal_scatter", input).ndim, dim1, dim2)
@@ -177,6 +181,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     return _replaced("diagonal_scatter", input, src, chain, (), "DiagonalScatterBackward0")
 
 
+@checked
 def as_strided_scatter(
     input: Any, src: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Any:

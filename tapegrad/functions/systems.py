@@ -24,6 +24,7 @@ from ..primitives.type_rules import normalise_axis
 from ..return_types import return_type
 from ..tape import constants
 from ..tape.record import here, mark_composed
+from .arguments import checked
 from .declare import accepts_out, require_tensor, write_out
 from .factors import write_all
 from .norms import matrix_rank, tolerances
@@ -283,6 +284,7 @@ def _residuals(a: Any, b: Any, solution: Any, rank: Any) -> Any:
 # Tensors as matrices
 
 
+@checked
 def tensorinv(A: Any, ind: int = 2, *, out: Any = None) -> Any:  # noqa: N803
     """Return the inverse of a tensor as a map from its dimensions after the first `ind` to those."""
     require_tensor("linalg_tensorinv", A, "A")

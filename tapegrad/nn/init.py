@@ -47,8 +47,8 @@ def trunc_normal_(
     """Fill with normal numbers of this mean and standard deviation, drawn again until they are in [a, b]."""
     type_ = tensor._current_type()
 
-    def draw(shape: tuple[int, ...], dtype: Any) -> Any:
-        return draws.trunc_normal(shape, dtype, mean, std, a, b, generator)
+    def draw(shape: tuple[int, ...], dtype: Any, contiguous: bool) -> Any:
+        return draws.trunc_normal(shape, dtype, mean, std, a, b, generator, contiguous=contiguous)
 
     array = in_memory_order(type_.shape, type_.strides, type_.dtype, draw)
     with no_grad():

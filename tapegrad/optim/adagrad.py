@@ -70,19 +70,20 @@ class Adagrad(ParameterwiseOptimizer):
         check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for parameter in group["params"]:
-                self._start(self.state[parameter], parameter, group)
+                self.state[parameter] = self._start(parameter, group)
 
-    def _start(self, state: Group, parameter: Any, group: Group) -> None:
+    def _start(self, parameter: Any, group: Group) -> Group:
+        """Return the state of a parameter before the first step."""
         from ..functions.creation import full_like
 
-        state["step"] = count(fused=group["fused"])
         begin = self.defaults["initial_accumulator_value"]
-        state["sum"] = full_like(parameter, complex(begin, begin) if parameter.dtype.is_complex else begin)
+        total = full_like(parameter, complex(begin, begin) if parameter.dtype.is_complex else begin)
+        return {"step": count(fused=group["fused"]), "sum": total}
 
     def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         state = self.state[parameter]
         if not state:
-            self._start(state, parameter, group)
+            state.update(self._start(parameter, group))  # all at once: an interrupt leaves no half of it
         step = advance(state["step"])
         rate = as_scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         gradient = direction(parameter, gradient, group["maximize"], group["weight_decay"])

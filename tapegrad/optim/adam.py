@@ -88,20 +88,20 @@ class Adam(ParameterwiseOptimizer):
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
-    def _start(self, state: Group, parameter: Any, group: Group) -> None:
+    def _start(self, parameter: Any, group: Group) -> Group:
+        """Return the state of a parameter before the first step."""
         from ..functions.creation import zeros_like
 
-        state["step"] = count(fused=group["fused"])
-        state["exp_avg"] = zeros_like(parameter)
-        state["exp_avg_sq"] = zeros_like(parameter)
+        state = {"step": count(fused=group["fused"]), "exp_avg": zeros_like(parameter), "exp_avg_sq": zeros_like(parameter)}
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = zeros_like(parameter)
+        return state
 
     def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         check_capturable(group)
         state = self.state[parameter]
         if not state:
-            self._start(state, parameter, group)
+            state.update(self._start(parameter, group))  # all at once: an interrupt leaves no half of it
         beta1, beta2 = group["betas"]
         rate, decay = as_scalar(group["lr"]), group["weight_decay"]
         steps = advance(state["step"])

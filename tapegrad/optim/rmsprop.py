@@ -77,21 +77,22 @@ class RMSprop(ParameterwiseOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _start(self, state: Group, parameter: Any, group: Group) -> None:
+    def _start(self, parameter: Any, group: Group) -> Group:
+        """Return the state of a parameter before the first step."""
         from ..functions.creation import zeros_like
 
-        state["step"] = count()
-        state["square_avg"] = zeros_like(parameter)
+        state = {"step": count(), "square_avg": zeros_like(parameter)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = zeros_like(parameter)
         if group["centered"]:
             state["grad_avg"] = zeros_like(parameter)
+        return state
 
     def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         check_capturable(group)
         state = self.state[parameter]
         if not state:
-            self._start(state, parameter, group)
+            state.update(self._start(parameter, group))  # all at once: an interrupt leaves no half of it
         alpha, momentum, rate = group["alpha"], group["momentum"], as_scalar(group["lr"])
         advance(state["step"])
         gradient = direction(parameter, gradient, group["maximize"], group["weight_decay"])

@@ -13,10 +13,12 @@ import numpy as np
 
 from .. import dtypes
 from ..functions.in_place import write
+from ..primitives.casting import cast
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import read, wrap
-from ..tape.segment import GradMode
+from ..tape.segment import in_grad_mode
+from ..tape.segment import state as thread
 from ..tape.types import make_type
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
@@ -47,17 +49,16 @@ class ParameterwiseOptimizer(Optimizer):
         Returns:
             What the closure returned.
         """
-        loss = None
-        if closure is not None:
-            with GradMode(True):
-                loss = closure()
-        with GradMode(bool(self.defaults["differentiable"])):
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    gradient = parameter.grad
-                    if gradient is not None:
-                        self._update(parameter, gradient, group)
+        loss = None if closure is None else in_grad_mode(True, None, closure)
+        in_grad_mode(bool(self.defaults["differentiable"]), None, self._update_all)
         return loss
+
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                if gradient is not None:
+                    self._update(parameter, gradient, group)
 
     def _update(self, parameter: Any, gradient: Any, group: Group) -> None:
         """Change one parameter, and the state kept for it, by its gradient."""
@@ -105,8 +106,12 @@ def count(steps: float = 0.0, fused: bool | None = False) -> Any:
 def advance(steps: Any) -> Any:
     """Add one to a tensor that counts steps, in place, and return the number.
 
-    This is not recorded: the tensor is never pending, so that reading it computes nothing.
+    This is not recorded: the tensor is never pending, so that reading it computes nothing. But in a call that is being
+    captured it is, and the number is a tensor then: the next call has another.
     """
+    if thread.capture is not None:
+        put(steps, steps + 1)
+        return cast(steps, dtype=dtypes.float64)
     array = read(steps)
     number = array.item() + 1
     in_place(steps, wrap(np.asarray(number, array.dtype), steps._node.type))

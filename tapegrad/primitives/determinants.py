@@ -169,6 +169,12 @@ cofactor = other(
 # The logarithm of a determinant
 
 
+def _slogdet(a: Any) -> Any:
+    """Return signs and logarithms; in PyTorch, the sign of a real NaN is 0."""
+    sign, logarithm = np.linalg.slogdet(a)
+    return sign if np.iscomplexobj(sign) else np.where(np.isnan(logarithm), np.zeros((), sign.dtype), sign), logarithm
+
+
 def _slogdet_type(a: Type) -> Any:
     check_square("linalg.slogdet", a)
     check_dtype("linalg.slogdet", a)
@@ -196,7 +202,7 @@ def _torch_slogdet(torch: Any, a: Any) -> Any:
 
 slogdet = other(
     "slogdet",
-    lambda a: tuple(np.linalg.slogdet(a)),
+    _slogdet,
     _slogdet_type,
     vjp=_slogdet_vjp,
     jvp=_slogdet_jvp,

@@ -49,13 +49,13 @@ def _indexed_axes(pattern: Pattern) -> list[int]:
     return [axis for axis, kind in enumerate(pattern) if kind == "i"]
 
 
-def _block_start(pattern: Pattern) -> int:
+def block_start(pattern: Pattern) -> int:
     """Return where in the result the index's dimensions are: in place of adjacent axes, else in front."""
     axes = _indexed_axes(pattern)
     return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
 
 
-def _index_shape(indices: Sequence[Type]) -> Shape:
+def index_shape(indices: Sequence[Type]) -> Shape:
     """Return the broadcast shape of the index tensors."""
     for index in indices:
         if index.dtype not in (dtypes.int64, dtypes.int32):
@@ -68,10 +68,14 @@ def _index_shape(indices: Sequence[Type]) -> Shape:
         raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}") from None
 
 
-def _result_shape(a: Type, indices: Sequence[Type], pattern: Pattern) -> Shape:
-    kept = _kept_lengths(a, pattern)
-    start = _block_start(pattern)
-    return (*kept[:start], *_index_shape(indices), *kept[start:])
+def result_shape(shape: Shape, indices: Sequence[Type], pattern: Pattern) -> Shape:
+    """Return the shape of what these index tensors read of a tensor of this shape."""
+    lengths = index_shape(indices)
+    if 0 not in lengths and any([length == 0 for length, kind in zip(shape, pattern, strict=True) if kind == "i"]):
+        raise IndexError("index is out of bounds for dimension with size 0")
+    kept = _kept(shape, pattern)
+    start = block_start(pattern)
+    return (*kept[:start], *lengths, *kept[start:])
 
 
 def check_positions(indices: Sequence[Any], sizes: Sequence[int]) -> None:
@@ -79,8 +83,6 @@ def check_positions(indices: Sequence[Any], sizes: Sequence[int]) -> None:
     for place, (index, size) in enumerate(zip(indices, sizes, strict=True)):
         outside = None if index is None else first_outside(np.asarray(index), -size, size)
         if outside is not None:
-            if size == 0:
-                raise IndexError("index is out of bounds for dimension with size 0")
             raise IndexError(f"index {outside} is out of bounds for dimension {place} with size {size}")
 
 
@@ -94,13 +96,14 @@ def _numpy_index(a: Any, indices: Sequence[Any], pattern: Pattern) -> tuple[Any,
     return tuple(result)
 
 
-def _kept_lengths(a: Any, pattern: Pattern) -> list[int]:
-    return [length for length, kind in zip(a.shape, pattern, strict=True) if kind == ":"]
+def _kept(lengths: Sequence[int], pattern: Pattern) -> list[int]:
+    """Return the lengths (or strides) of the axes that are kept whole."""
+    return [length for length, kind in zip(lengths, pattern, strict=True) if kind == ":"]
 
 
 def _array_shape(a: Any, indices: Sequence[Any], pattern: Pattern) -> Shape:
-    kept = _kept_lengths(a, pattern)
-    start = _block_start(pattern)
+    kept = _kept(a.shape, pattern)
+    start = block_start(pattern)
     return (*kept[:start], *np.broadcast_shapes(*[np.shape(index) for index in indices]), *kept[start:])
 
 
@@ -112,14 +115,16 @@ def _index(a: Any, *indices: Any, pattern: Pattern) -> Any:
 
 
 def _index_type(a: Type, *indices: Type, pattern: Pattern) -> Any:
-    shape = _result_shape(a, indices, pattern)
-    return (a.dtype, shape) if a.is_contiguous else (a.dtype, shape, _result_strides(shape, a, indices, pattern))
+    shape = result_shape(a.shape, indices, pattern)
+    if a.is_contiguous and all([index.is_contiguous for index in indices]):
+        return a.dtype, shape
+    return a.dtype, shape, _result_strides(shape, a, indices, pattern)
 
 
 def _result_strides(shape: Shape, a: Type, indices: Sequence[Type], pattern: Pattern) -> Shape:
     """Return the strides of the elements read: the axes that stay are in the order in memory that they have."""
-    count, start = len(_index_shape(indices)), _block_start(pattern)
-    kept = [stride for stride, kind in zip(a.strides, pattern, strict=True) if kind == ":"]
+    count, start = len(index_shape(indices)), block_start(pattern)
+    kept = _kept(a.strides, pattern)
     operands: list[Shape] = [(*kept[:start], *[0] * count, *kept[start:])]
     for index in indices:
         own = [0 if length == 1 else stride for length, stride in zip(index.shape, index.strides, strict=True)]
@@ -155,11 +160,11 @@ def _moved(value: Any, start: int, count: int, target: int) -> Any:
 
 def index_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], pattern: Pattern) -> Any:
     a, *indices = operands
-    start = _block_start(pattern)
+    start = block_start(pattern)
     if not any(batched[1:]):
         depth = max(index.ndim for index in indices)
         result = primitive(a, *indices, pattern=(":", *pattern))
-        in_front = _block_start((":", *pattern)) == 0
+        in_front = block_start((":", *pattern)) == 0
         return _moved(result, 0, depth, start + 1) if in_front else result
     size = batching.batch_size(operands, batched)
     aligned = _aligned_indices(indices, batched[1:], size)
@@ -219,7 +224,7 @@ def _index_put(a: Any, value: Any, *indices: Any, pattern: Pattern, accumulate: 
     sizes = values.shape[: len(axes)]
     positions = np.ravel_multi_index([np.where(i < 0, i + n, i) for i, n in zip(indices, sizes, strict=True)], sizes)
     kept = values.shape[len(axes) :]
-    depth, start = positions.ndim, _block_start(pattern)
+    depth, start = positions.ndim, block_start(pattern)
     value = np.broadcast_to(value, shape)
     value = np.moveaxis(value, range(start, start + depth), range(depth))
     row = math.prod(kept)
@@ -228,7 +233,7 @@ def _index_put(a: Any, value: Any, *indices: Any, pattern: Pattern, accumulate: 
 
 
 def _index_put_type(a: Type, value: Type, *indices: Type, pattern: Pattern, accumulate: bool) -> Any:
-    shape = _result_shape(a, indices, pattern)
+    shape = result_shape(a.shape, indices, pattern)
     if not value.is_number and value.dtype is not a.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {a.dtype.title} for the destination and "
@@ -269,11 +274,11 @@ def _index_put_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[
     if not batched[0]:
         a = batching.expanded(a, (size, *a.shape))
     aligned = _aligned_indices(indices, batched[2:], size)
-    depth, start = aligned[0].ndim - 1, _block_start(pattern)
+    depth, start = aligned[0].ndim - 1, block_start(pattern)
     full = type_rules.broadcast_shapes("index_put", *[tuple(index.shape[1:]) for index in aligned])
     if batching.is_tensor(value):
         own = tuple(value.shape[1:] if batched[1] else value.shape)
-        kept = [length for length, kind in zip(a.shape[1:], pattern, strict=True) if kind == ":"]
+        kept = _kept(a.shape[1:], pattern)
         shape = (*kept[:start], *full, *kept[start:])
         value = batching.reshaped(value, (size if batched[1] else 1, *[1] * (len(shape) - len(own)), *own))
         value = _moved(batching.expanded(value, (size, *shape)), start + 1, depth, 1)

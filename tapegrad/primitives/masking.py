@@ -111,12 +111,18 @@ masked_fill.check_numbers = _check_value
 # Replacing the masked elements, one after the other
 
 
+def check_count(mask: Any, shape: Shape, available: int) -> int:
+    """Return how many elements the mask, broadcast to a shape, selects; raise if there are not so many available."""
+    count = int(np.count_nonzero(np.broadcast_to(mask, shape)))
+    if count > available:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return count
+
+
 def _masked_scatter(a: Any, mask: Any, source: Any) -> Any:
     result = np.array(np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)), order="C")
     mask = np.broadcast_to(mask, result.shape)
-    count = np.count_nonzero(mask)
-    if count > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
+    count = check_count(mask, result.shape, source.size)
     result[mask] = source.reshape(-1)[:count]
     return result
 
@@ -128,7 +134,7 @@ def _masked_scatter_type(a: Type, mask: Type, source: Type) -> Any:
         )
     if mask.dtype is not dtypes.bool:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
-    return a.dtype, type_rules.broadcast_shapes("masked_scatter", a.shape, mask.shape)
+    return a.dtype, type_rules.broadcast_shapes("masked_scatter", mask.shape, a.shape)
 
 
 def _masked_scatter_vjp(g: Any, b: Any, types: Any, needs: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tape.constants import ones, zeros
-from ..tape.types import Type
+from ..tape.types import Shape, Type
 from . import batching
 from .batching import grid
 from .declare import Primitive, Sample, linear, other
@@ -42,8 +42,23 @@ def _check_rows(index: Any, size: int) -> Any:
 
 def _index_select(a: Any, index: Any, axis: int) -> Any:
     values = with_axis(a)[0]
-    result = np.take(values, _check_rows(index, values.shape[axis]), axis)
+    check_selected(values.shape, index, axis)
+    result = np.take(values, index.reshape(-1), axis)
     return result if a.ndim else result.reshape(())
+
+
+def check_selected(shape: Shape, index: Any, axis: int) -> None:
+    """Raise for positions outside an axis; PyTorch has errors of their own for the second axis, and for what is empty."""
+    size = shape[axis]
+    outside = first_outside(index, 0, size)
+    if outside is None:
+        return
+    is_empty = len(shape) > 1 and 0 in shape
+    if is_empty and not size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if is_empty or axis == 1:
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}")
+    raise IndexError("index out of range in self")
 
 
 def _index_select_type(a: Type, index: Type, axis: int) -> Any:
@@ -113,10 +128,20 @@ index_select = linear(
 )
 
 
+def check_added(index: Any, rows_shape: Shape, axis: int) -> None:
+    """Raise for positions outside an axis, which is the first one in this shape; a vector has an error of its own."""
+    if len(rows_shape) > 1:
+        check_range(index, axis, rows_shape[0])
+    elif first_outside(index, 0, rows_shape[0]) is not None:
+        raise IndexError("index out of range in self")
+
+
 def _index_add(a: Any, index: Any, source: Any, axis: int) -> Any:
     rows = _rows_first(a, axis)
     index = index.reshape(-1)
-    check_range(index, axis, len(rows))
+    if a.size == 0:
+        return a  # PyTorch checks no position then
+    check_added(index, rows.shape, axis)
     source = _rows_first(source, axis)
     length = math.prod(rows.shape[1:])
     result = add_rows(rows.reshape(len(rows), length), index, source.reshape(len(source), length))
@@ -245,12 +270,16 @@ index_copy = other(
 )
 
 
-def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
-    result = np.array(a, order="K").reshape(a.shape or (1,))
-    size = result.shape[axis]
+def check_filled(index: Any, axis: int, size: int) -> None:
+    """Raise for positions outside an axis of this size; negative ones count from its end."""
     outside = first_outside(index, -size, size)
     if outside is not None:
         raise IndexError(f"index {outside} is out of bounds for dimension {axis} with size {size}")
+
+
+def _index_fill(a: Any, index: Any, value: Any, axis: int) -> Any:
+    result = np.array(a, order="K").reshape(a.shape or (1,))
+    check_filled(index, axis, result.shape[axis])
     np.moveaxis(result, axis, 0)[index.reshape(-1)] = fill_value(value, result.dtype)
     return result.reshape(a.shape)
 

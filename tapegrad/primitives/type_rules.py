@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from .. import dtypes
@@ -166,6 +167,8 @@ def integral(name: str, types: Sequence[Type]) -> Casts:
 
 def normalise_axis(axis: int, ndim: int) -> int:
     """Return the axis counted from the front, or raise PyTorch's IndexError. A 0-d tensor has the axes -1 and 0."""
+    if axis.__class__ is not int:
+        axis = index(axis)  # NumPy's, or a tensor of one integer
     size = ndim or 1
     if not -size <= axis < size:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {axis})")
@@ -176,11 +179,10 @@ def normalise_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ..
     """Return axes counted from the front, all of them for None or (), or raise for one out of range or met twice."""
     if axes is None:
         return tuple(range(ndim))
-    if isinstance(axes, int):
-        axes = (axes,)
-    if len(axes) == 0:
+    given: Sequence[Any] = axes if isinstance(axes, (tuple, list)) else (axes,)
+    if len(given) == 0:
         return tuple(range(ndim))
-    result = tuple([normalise_axis(axis, ndim) for axis in axes])
+    result = tuple([normalise_axis(axis, ndim) for axis in given])
     if len(set(result)) != len(result):
         twice = next(axis for axis in result if result.count(axis) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")

@@ -20,7 +20,7 @@ from . import checks
 from .buffers import buffer_is_seen, is_concrete, live_views, own_buffer
 from .materialise import materialise
 from .record import here, history_address, mark_composed, read, record, settle
-from .segment import GradMode, state
+from .segment import in_grad_mode, state
 from .trace import COPY_SLICES, LEAF, SEALED, grow
 
 # One step from a tensor to a view of it: the primitive's name, its static parameters, how many numbers it takes.
@@ -46,8 +46,7 @@ def _record_view(
     inference = base._node.type.is_inference
     if inference is state.inference:
         return record(primitive, operands, parameters, name)
-    with GradMode(state.grad_enabled, inference):
-        return record(primitive, operands, parameters, name)
+    return in_grad_mode(state.grad_enabled, inference, record, primitive, operands, parameters, name)
 
 
 def register_view(base: Any, view: Any, link: Link, numbers: tuple[Any, ...] = ()) -> None:
@@ -90,16 +89,8 @@ def _part_of(buffer: np.ndarray[Any, Any], view: Any) -> np.ndarray[Any, Any]:
 
 def regenerate(view: Any) -> None:
     """Bring a stale view up to date with its base."""
-    with GradMode(not view._made_without_grad, view._alias_of._node.type.is_inference):
-        start = here()
-        base = view._alias_of if view._base is None else view._base
-        current = apply_chain(base, *_way_from(base, view))
-        if current.requires_grad:
-            mark_composed("AsStridedBackward0", current, start)
-        take_place(view, current)
-        view._is_stale = False
-        _retain_still(view)
-        _share_buffer(view._alias_of, view)
+    base = view._alias_of if view._base is None else view._base
+    in_grad_mode(not view._made_without_grad, view._alias_of._node.type.is_inference, _bring_up_to_date, view, base)
     if view._is_leaf_view:
         make_leaf(view)
     elif view._made_without_grad and base.requires_grad and base is view._base:
@@ -107,10 +98,21 @@ def regenerate(view: Any) -> None:
         view._takes_no_gradient = True
 
 
+def _bring_up_to_date(view: Any, base: Any) -> None:
+    start = here()
+    current = apply_chain(base, *_way_from(base, view))
+    if current.requires_grad:
+        mark_composed("AsStridedBackward0", current, start)
+    take_place(view, current)
+    view._is_stale = False
+    _retain_still(view)
+    _share_buffer(view._alias_of, view)
+
+
 def as_it_is(view: Any) -> Any:
     """Return the present value of a stale view as another tensor, without history."""
-    with GradMode(False, view._alias_of._node.type.is_inference):
-        return apply_chain(view._alias_of, view._chain, view._chain_numbers)
+    root = view._alias_of
+    return in_grad_mode(False, root._node.type.is_inference, apply_chain, root, view._chain, view._chain_numbers)
 
 
 def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
@@ -121,13 +123,13 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
     if _is_plain(tensor):
         if tensor._node.type.requires_grad:
             make_leaf(result, tensor)
-        take_place(tensor, result)
+        if not _take_slot(tensor, result):
+            take_place(tensor, result)
         tensor._version_count += 1
         return tensor
     root = tensor._root()
     if state.inference and not root._node.type.is_inference and result._node.type.is_inference:
-        with GradMode(False, False):
-            result = record(detach, (result,))  # a normal tensor stays one
+        result = in_grad_mode(False, False, record, detach, (result,))  # a normal tensor stays one
     base = tensor
     if tensor._base is not None:
         base = tensor._base
@@ -168,21 +170,23 @@ def _write_detached(root: Any, base: Any, part: Any, written: Any) -> None:
     has_history = part.requires_grad or (base.requires_grad and not base.is_leaf)
     if has_history:
         result = _with_old_history(base, _with_part(base, part, *_way_from(base, written)))
-    with GradMode(False):
-        data = record(detach, (part,)) if part.requires_grad else part
-        _write(root, _with_part(root, data, written._chain, written._chain_numbers), written, base if has_history else None)
+    in_grad_mode(False, None, _write_data, root, part, written, base if has_history else None)
     if has_history:
         take_place(base, result)
         base._is_stale = False
         _retain_still(base)
 
 
+def _write_data(root: Any, part: Any, written: Any, base: Any) -> None:
+    data = record(detach, (part,)) if part.requires_grad else part
+    _write(root, _with_part(root, data, written._chain, written._chain_numbers), written, base)
+
+
 def _with_old_history(tensor: Any, result: Any) -> Any:
     """Return a new value with the history that the tensor has, where none is recorded."""
     if state.grad_enabled or not tensor.requires_grad or tensor.is_leaf:
         return result
-    with GradMode(True, False):
-        return record(assign, (tensor, result))
+    return in_grad_mode(True, False, record, assign, (tensor, result))
 
 
 def _write(root: Any, result: Any, written: Any, base: Any = None) -> None:
@@ -235,8 +239,7 @@ def _has_history(tensor: Any) -> bool:
 
 def _assign(view: Any) -> None:
     """Give a detached tensor that has a history of its own, or after an edit of data a view, the new data of its root."""
-    with GradMode(True, False):
-        take_place(view, record(assign, (view, as_it_is(view))))
+    take_place(view, in_grad_mode(True, False, record, assign, (view, as_it_is(view))))
 
 
 def make_leaf(tensor: Any, owner: Any = None) -> None:
@@ -318,6 +321,26 @@ def take_place(tensor: Any, result: Any) -> None:
         _forget_pending(tensor, old_segment, old_node)
     if not tensor._is_stale:
         _retain_still(tensor)
+
+
+def _take_slot(tensor: Any, result: Any) -> bool:
+    """Do what `take_place` does, for a concrete tensor and a pending result of this thread's open segment; return whether it could.
+
+    It is an optimiser's step. There is no call after the checks, at which another thread might seal the segment.
+    """
+    segment = result._segment
+    if segment is not state.segment or tensor._retains_grad or segment.node is SEALED or not is_concrete(tensor):
+        return False
+    node = result._node
+    slot, values = node.slot, segment.values
+    if segment.detached is not None or slot >= len(values) or values[slot] is not result:
+        return False
+    values[slot] = tensor
+    del tensor._array
+    tensor._segment = segment
+    tensor._node = node
+    tensor._home = None
+    return True
 
 
 def _retain_still(tensor: Any) -> None:

@@ -24,6 +24,8 @@ def set_inplace_checks(enabled: bool) -> None:
 
 def check_writable(tensor: Any) -> None:
     """Raise PyTorch's RuntimeError if the tensor must not be modified in place here."""
+    if state.grad_enabled:
+        _check_history(tensor)
     type_ = tensor._node.type
     if type_.overlaps:
         raise RuntimeError(
@@ -35,8 +37,10 @@ def check_writable(tensor: Any) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
             "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    if not state.grad_enabled:
-        return
+
+
+def _check_history(tensor: Any) -> None:
+    """Raise for a leaf, or a view of one, whose gradient the change would make meaningless."""
     base = tensor._base
     if base is None:
         if tensor.requires_grad and tensor.is_leaf:

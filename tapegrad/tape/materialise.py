@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import compress
 from sys import getrefcount
 from typing import Any
@@ -21,8 +22,10 @@ _PLANS_PER_TRACE = 8
 _UNREACHABLE = 2
 
 
-def materialise(segment: Segment) -> None:
+def materialise(segment: Segment, watch: Callable[..., None] | None = None) -> None:
     """Compute the segment's live pending values and seal it; on a sealed segment, do nothing.
+
+    `watch` is told the trace, the live slots and their tensors before anything is computed.
 
     An error of one record spoils only the values that depend on it, and is raised when one of those is read. An
     interrupt leaves everything pending, and the next call starts over.
@@ -39,6 +42,10 @@ def materialise(segment: Segment) -> None:
         trace = segment.detached[0]
         live = _give_up_unreachable(segment, trace)
         plan = _plan_for(trace, live, segment)
+        if watch is not None:
+            watch(trace, plan, segment.detached[1])
+        elif state.capture is not None and segment is state.capture.segment:
+            state.capture.end_early()
         values = segment.detached[1]
         environment = list(values)
         if mode.compiles:
@@ -79,12 +86,13 @@ def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
 
 def _cached(trace: Node) -> dict[Any, Any]:
     """Return what is remembered of a trace: its path, the slots of its outside values, and plans by live slots."""
-    if trace.plans is None:
+    cached: dict[Any, Any] | None = trace.plans
+    if cached is None:
         path = path_to(trace)
         outside = {node.slot for node in path if node.primitive is IMPORT}
         outside.update([operand.slot for node in path for operand in node.operands if operand.node is None])
-        trace.plans = {"path": path, "outside": frozenset(outside)}
-    return trace.plans
+        cached = trace.plans = {"path": path, "outside": frozenset(outside)}
+    return cached
 
 
 def _outside_slots(trace: Node) -> frozenset[int]:
@@ -146,6 +154,21 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
         segment.origins = {}
         segment.leaves = {}
     segment.shared = []
+
+
+def replay_captured(segment: Segment, trace: Node, plan: Plan, values: list[Any]) -> None:
+    """Compute a segment that was put together from a captured trace: its live slots and its plan are known."""
+    with segment.lock:
+        segment.node = SEALED
+        segment.detached = (trace, values)
+        environment = list(values)
+        if mode.compiles:
+            run_compiled(plan, environment, Failure, at_once=True)
+        else:
+            run_plan(plan, environment, Failure)
+        _commit(segment, trace, plan, values, environment)
+        segment.detached = None
+    touch(trace)
 
 
 def _overlaps(value: Any, shared: list[Any]) -> bool:

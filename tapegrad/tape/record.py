@@ -12,6 +12,7 @@ from typing import Any
 
 from . import checks
 from .buffers import buffer_is_seen, is_concrete
+from .modes import mode
 from .segment import Segment, open_segment, serials, state
 from .trace import IMPORT, NUMBERS, SEALED, Node, grow
 
@@ -94,8 +95,15 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
             if segment.urgent:
                 from .materialise import materialise
 
+                if mode.detects_anomaly and child.requires_grad:
+                    from .calls import note_call
+
+                    note_call(segment, child.slot)
                 del values, operand
                 materialise(segment)
+                for result in (results,) if primitive.results == 1 else results:
+                    if is_concrete(result):
+                        value_of(result)  # what failed is raised at once, before it takes the place of another value
             return results
         _extend(segment, node, key)
 
@@ -125,7 +133,7 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
         return
     known = node.length - segment.grown_at
     departs = known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES)
-    if node.has_records and (node.is_full or departs):
+    if node.has_records and (node.is_full or (departs and state.capture is None)):
         from .materialise import materialise
 
         node.departures += 1
@@ -159,7 +167,7 @@ def enter(tensor: Any) -> Any:
     if tensor._is_stale:
         tensor._regenerate()
         return tensor._node if tensor._segment is state.segment else enter(tensor)
-    is_shared = _is_shared(tensor)
+    is_shared = (tensor._is_shared or tensor._alias_of is not None) and _is_shared(tensor)
     while True:
         was = tensor._segment
         try:
@@ -173,13 +181,13 @@ def enter(tensor: Any) -> Any:
         array = value
         if type_.is_number and not isinstance(value, (bool, int, float, complex)):
             array = value.item()  # on the tape it is what it stands for: a Python number, of Python's precision
-        key = (IMPORT, type_)
         segment = state.segment
         if segment.node is SEALED:
             segment = open_segment()
         node = segment.node
         child = node.next
-        if child is None or child.key != key:
+        if child is None or child.first is not type_ or child.primitive is not IMPORT:
+            key = (IMPORT, type_)
             child = node.children.get(key)
             if child is None:
                 _extend(segment, node, key)
@@ -197,6 +205,8 @@ def enter(tensor: Any) -> Any:
         break
     if checks.inplace_checks:
         checks.note_version(tensor)
+    if state.capture is not None:
+        state.capture.imported[child.slot] = tensor
     if type_.requires_grad:
         if tensor._home is None:
             segment.origins[child.slot] = tensor
@@ -234,6 +244,11 @@ def value_of(tensor: Any) -> Any:
     if array.__class__ is Failure:
         raise array.copy_of_error()
     return array
+
+
+def is_failure(tensor: Any) -> bool:
+    """Whether a tensor has been computed, and that raised."""
+    return is_concrete(tensor) and tensor._array.__class__ is Failure
 
 
 def settle(tensor: Any) -> None:

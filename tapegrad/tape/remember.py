@@ -15,6 +15,7 @@ from .segment import Segment, state
 from .trace import IMPORT, SEALED, Node, path_to
 
 _SWEEPS_PER_NODE = 16
+PLAIN = (False, False, True)  # the options of a sweep by backward() without arguments
 
 
 class Remembered:
@@ -105,13 +106,48 @@ def recall(segment: Segment, key: Any) -> tuple[dict[int, tuple[Any, Any]], dict
 def _leaves_of(segment: Segment, groups: list[Any]) -> list[Any] | None:
     """Return the leaf of each group, or None where the leaves are not the same and different ones as then."""
     leaves = []
+    origins, marked = segment.origins, segment.leaves
     for places, _ in groups:
-        found = [segment.origins[slot] if slot in segment.origins else segment.leaves.get(slot) for slot in places]
-        first = found[0]
-        if first is None or isinstance(first, tuple) or any([leaf is not first for leaf in found]):
+        place = places[0]
+        first = origins[place] if place in origins else marked.get(place)
+        if first is None or first.__class__ is tuple:
             return None
+        for place in places[1:]:
+            if (origins[place] if place in origins else marked.get(place)) is not first:
+                return None
         leaves.append(first)
-    return leaves if len({id(leaf) for leaf in leaves}) == len(leaves) else None
+    return leaves if len(set(map(id, leaves))) == len(leaves) else None
+
+
+def recall_plain(segment: Segment, root: Any) -> list[tuple[Any, Any]] | None:
+    """Append what ``root.backward()``, with no argument, appended before; return the leaves and their gradients, or None.
+
+    It is `recall` for the sweep that each step of a training loop makes, and asks no more than has to be asked then.
+    """
+    node = segment.node
+    if node.sweeps is None or root._segment is not segment or segment.released or segment.retained or segment.versions:
+        return None
+    remembered: Remembered | None = node.sweeps.get(root._node)
+    if remembered is None:
+        return None
+    leaves = _leaves_of(segment, remembered.groups)
+    if leaves is None:
+        return None
+    start = node.next_slot
+    values = list(remembered.values)
+    found = []
+    for leaf, (_, output) in zip(leaves, remembered.groups, strict=True):
+        if leaf._is_stale or leaf._takes_no_gradient or not leaf._node.type.requires_grad:
+            return None
+        gradient = new_tensor_of(segment, output)
+        values[output.slot - start] = gradient
+        found.append((leaf, gradient))
+    if segment.node is not node or len(segment.values) != start:
+        return None
+    segment.node = remembered.end
+    segment.values += values
+    segment.released |= remembered.released
+    return found
 
 
 def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
@@ -137,4 +173,6 @@ def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
     released = frozenset([node.slot for _, nodes in sweep.replayed for node in nodes]) if not sweep.retain_graph else frozenset()
     if begin.sweeps is None or len(begin.sweeps) >= _SWEEPS_PER_NODE:
         begin.sweeps = {}
-    begin.sweeps[key] = Remembered(end, values, groups, targets, released)
+    found = begin.sweeps[key] = Remembered(end, values, groups, targets, released)
+    if key == ((key[0][0],), (None,), None, PLAIN, frozenset()) and len({output.slot for _, output in groups}) == len(groups):
+        begin.sweeps[key[0][0]] = found

@@ -21,7 +21,7 @@ from .constants import full
 from .materialise import materialise
 from .record import address_of, history_address
 from .remember import recall, remember, sweep_key
-from .segment import GradMode, Segment, state
+from .segment import Segment, in_grad_mode, state
 from .trace import IMPORT, SEALED, Node, path_to
 
 FREED = (
@@ -87,9 +87,11 @@ class Sweep:
             self.needed = _records_between(roots, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
             self._reach(root, full(root._node.type.shape, 1, root.dtype) if cotangent is None else cotangent)
-        with GradMode(self.create_graph):
-            while self.queue:
-                self._replay_segment(heapq.heappop(self.queue)[2])
+        in_grad_mode(self.create_graph, None, self._replay_all)
+
+    def _replay_all(self) -> None:
+        while self.queue:
+            self._replay_segment(heapq.heappop(self.queue)[2])
         self.handles = {}  # what is held is computed
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
@@ -149,14 +151,18 @@ class Sweep:
                 wanting = self._wanting(segment, node)
                 leads_on = any(wanting)  # else it made a target: what it was made of is not asked for
                 if node.releases and (leads_on or self.releases_targets):
-                    if node.slot in segment.released:
-                        raise RuntimeError(FREED)
-                    check_versions(segment, node)
+                    self._check_residuals(segment, node)
                     replayed.append(node)
                 if leads_on:
                     self._replay_record(segment, node, cotangent, adjoints, wanting)
         del self.adjoints[segment]
         self.replayed.append((segment, replayed))
+
+    def _check_residuals(self, segment: Segment, node: Node) -> None:
+        """Raise where the values that a record saved are there no more, or were modified."""
+        if node.slot in segment.released:
+            raise RuntimeError(FREED)
+        check_versions(segment, node)
 
     def _watch(self, segment: Segment, slot: int, cotangent: Any) -> None:
         """Give the complete adjoint of a slot to those who asked for it: retained gradients, and targets."""
@@ -190,17 +196,17 @@ class Sweep:
             results = self._apply(primitive.vjp, segment, node, cotangent, tuple(wanting))
             if not isinstance(results, tuple):
                 results = (results,)
-            for operand, wants, result in zip(node.operands, wanting, results, strict=False):
+            for place, (wants, result) in enumerate(zip(wanting, results, strict=False)):
                 if wants and result is not None:
-                    self._contribute(segment, adjoints, operand, result)
+                    self._contribute(segment, adjoints, node, place, result)
             return
         is_complex = node.type.dtype.is_complex
         if is_complex:
             cotangent = _conj(cotangent)
-        for operand, wants, rule in zip(node.operands, wanting, primitive.derivatives, strict=True):
+        for place, (wants, rule) in enumerate(zip(wanting, primitive.derivatives, strict=True)):
             if wants and rule is not None:
                 result = self._apply(rule, segment, node, cotangent, ())
-                self._contribute(segment, adjoints, operand, _conj(result) if is_complex else result)
+                self._contribute(segment, adjoints, node, place, _conj(result) if is_complex else result)
 
     def _apply(self, rule: Any, segment: Segment, node: Node, cotangent: Any, needs: tuple[bool, ...]) -> Any:
         """Call a rule with the arguments that it names."""
@@ -234,12 +240,13 @@ class Sweep:
             handle = self.handles[output.slot] = handle_for(segment, output, self.create_graph)
         return handle
 
-    def _contribute(self, segment: Segment, adjoints: dict[int, Any], operand: Any, result: Any) -> None:
-        """Add a rule's result to the adjoint of its operand, summed and cast to the operand's type.
+    def _contribute(self, segment: Segment, adjoints: dict[int, Any], node: Node, place: int, result: Any) -> None:
+        """Add a rule's result to the adjoint of the operand at this place, summed and cast to the operand's type.
 
         For an outside value it goes on to where that came from at once, so that several are added in the order of the
         records that they come from, however the tape was cut into segments.
         """
+        operand = node.operands[place]
         result = fit(result, operand.type)
         if operand.node.primitive is IMPORT:
             self._follow(segment.origins[operand.slot], result)

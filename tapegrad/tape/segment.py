@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from .modes import mode
 from .trace import GRAD_MODE, SEALED, Node, grow, root_for
+
+Result = TypeVar("Result")
 
 serials = itertools.count(1)
 
@@ -82,6 +85,7 @@ class ThreadState(threading.local):
         self.grad_enabled = True
         self.inference = False
         self.segment = NO_SEGMENT
+        self.capture: Any = None  # what a call of a compiled function is being captured in: see capture.py
 
 
 state = ThreadState()
@@ -129,25 +133,23 @@ def _mark_mode(enabled: bool, inference: bool) -> None:
             return
 
 
-class GradMode:
-    """The thread's grad mode (and, if given, inference mode) for the time of a `with` block."""
+def in_grad_mode(enabled: bool, inference: bool | None, function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a grad mode (and inference mode, if given); afterwards it is as before, even if interrupted.
 
-    __slots__ = ("enabled", "inference", "previous")
-
-    def __init__(self, enabled: bool, inference: bool | None = None) -> None:
-        self.enabled = enabled
-        self.inference = inference
-
-    def __enter__(self) -> None:
-        self.previous = state.grad_enabled, state.inference
-        try:
-            set_grad_mode(self.enabled, state.inference if self.inference is None else self.inference)
-        except BaseException:
-            set_grad_mode(*self.previous)
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        restore_grad_mode(self.previous)
+    A `with` block cannot promise that: an interrupt may come when its end is called, before that does anything.
+    """
+    before = state.grad_enabled, state.inference
+    try:
+        set_grad_mode(enabled, before[1] if inference is None else inference)
+        result = function(*arguments)
+        set_grad_mode(*before)
+    except BaseException:
+        # There is no call in here, and so no interrupt. The open segment, which may be in the other mode, is left: what is
+        # pending on it is computed when it is read.
+        state.grad_enabled, state.inference = before
+        state.segment = NO_SEGMENT
+        raise
+    return result
 
 
 def restore_grad_mode(previous: tuple[bool, bool]) -> None:

@@ -368,6 +368,9 @@ def _evict(root: Root) -> None:
         while at is not None and at not in kept:
             kept.add(at)
             at = at.parent
+    for end in ends:
+        if end not in kept:
+            end.plans = None  # at once, as programs have much memory: traces are cycles, which Python collects some time
     for node in list(kept):
         node.children = {key: child for key, child in node.children.items() if child in kept}
         if node.next not in kept:

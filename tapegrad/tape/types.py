@@ -49,10 +49,7 @@ class Type:
 
     @property
     def is_contiguous(self) -> bool:
-        return self.numel == 0 or all(
-            length == 1 or stride == expected
-            for length, stride, expected in zip(self.shape, self.strides, contiguous_strides(self.shape), strict=True)
-        )
+        return are_contiguous(self.shape, self.strides)
 
     def replace(self, *, requires_grad: bool | None = None, is_inference: bool | None = None) -> Type:
         """Return the type with other flags."""
@@ -84,6 +81,18 @@ def make_type(
             _interned.clear()  # a type met again is made again; the trie misses once
         found = _interned.setdefault(key, Type(dtype, shape, strides, (requires_grad, is_number, is_inference)))
     return found
+
+
+def are_contiguous(shape: Shape, strides: Shape) -> bool:
+    """Return whether these are the strides of a contiguous array; those of axes of length 1 do not matter.
+
+    >>> are_contiguous((2, 3), (3, 1)), are_contiguous((2, 3), (1, 2))
+    (True, False)
+    """
+    return 0 in shape or all(
+        length == 1 or stride == expected
+        for length, stride, expected in zip(shape, strides, contiguous_strides(shape), strict=True)
+    )
 
 
 def contiguous_strides(shape: Shape) -> Shape:

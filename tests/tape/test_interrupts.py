@@ -13,6 +13,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,7 +23,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.tape import trace
-from tapegrad.tape.segment import set_grad_mode
+from tapegrad.tape.segment import in_grad_mode, set_grad_mode
 
 PACKAGE = str(Path(tg.__file__).parent)
 Program = Callable[[list[Any]], None]
@@ -201,6 +202,73 @@ def test_interrupted_materialising_starts_over(mode: str) -> None:
             interrupted += 1
         assert agrees(shown(made), wanted), f"after an interrupt at point {point}"
     assert interrupted > 3
+
+
+def test_grad_mode_is_as_before_an_interrupt(mode: str) -> None:
+    x = leaf(1.0, 2.0)
+
+    def program() -> None:
+        y = x * 2
+        in_grad_mode(False, None, lambda: x * y)
+        in_grad_mode(True, True, lambda: x + 1)
+
+    program()
+    for point in range(points(program)):
+        with suppress(KeyboardInterrupt):
+            points(program, point)
+        assert tg.is_grad_enabled() and not tg.is_inference_mode_enabled(), f"after an interrupt at point {point}"
+        y = x * 3
+        assert y.requires_grad and not y.is_inference() and y.tolist() == [3, 6]
+
+
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "SGD": lambda parameters: tg.optim.SGD(parameters, lr=0.1, momentum=0.5),
+    "Adam": lambda parameters: tg.optim.Adam(parameters, lr=0.1, amsgrad=True),
+    "RMSprop": lambda parameters: tg.optim.RMSprop(parameters, lr=0.1, momentum=0.5, centered=True),
+    "Adagrad": lambda parameters: tg.optim.Adagrad(parameters, lr=0.1),
+}
+
+
+def step(model: Any, optimizer: Any) -> float:
+    optimizer.zero_grad()
+    loss = (model(tg.tensor([[1.0, 2.0]])) - 1).square().sum()
+    loss.backward()
+    optimizer.step()
+    value: float = loss.item()
+    return value
+
+
+@pytest.mark.parametrize("optimizer_name", OPTIMIZERS)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_model_and_optimizer_survive_an_interrupt(mode: str, optimizer_name: str) -> None:
+    """After an interrupted step, training goes on; from a state saved before, just as if there had been no interrupt."""
+
+    def fresh() -> tuple[Any, Any]:
+        model = tg.nn.Sequential(tg.nn.Linear(2, 2), tg.nn.BatchNorm1d(2, momentum=None), tg.nn.Linear(2, 1)).eval()
+        for place, parameter in enumerate(model.parameters()):
+            parameter.data.fill_(0.1 + place / 8)
+        return model, OPTIMIZERS[optimizer_name](model.parameters())
+
+    model, optimizer = fresh()
+    saved = [{name: value.clone() for name, value in model.state_dict().items()}]
+    expected = [step(model, optimizer)]
+    saved.append({name: value.clone() for name, value in model.state_dict().items()})
+    expected += [step(model, optimizer) for _ in range(2)]
+    model, optimizer = fresh()
+    count = points(lambda: step(model, optimizer))
+    for point in range(0, count, 1 + count // 100):
+        model, optimizer = fresh()
+        with suppress(KeyboardInterrupt):  # it is lost in the callback of a weak reference
+            points(lambda model=model, optimizer=optimizer: step(model, optimizer), point)  # type: ignore[misc]
+        assert tg.is_grad_enabled(), f"after an interrupt at point {point}"
+        for name, parameter in model.named_parameters():
+            assert parameter.requires_grad and parameter.is_leaf
+            assert parameter.tolist() in [before[name].tolist() for before in saved], f"after an interrupt at point {point}"
+        step(model, optimizer)
+        assert all(parameter.isfinite().all() for parameter in model.parameters())
+        model.load_state_dict(saved[0])
+        optimizer.load_state_dict(fresh()[1].state_dict())
+        assert [step(model, optimizer) for _ in range(3)] == expected, f"after an interrupt at point {point}"
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

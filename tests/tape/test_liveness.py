@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gc
+import math
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.execute import tiering
 from tapegrad.primitives import batching
 from tapegrad.primitives.declare import TABLE, Primitive
 from tapegrad.tape.buffers import is_concrete
@@ -19,9 +22,10 @@ from tapegrad.tape.segment import NO_SEGMENT, Segment, state
 
 
 @pytest.fixture
-def double() -> Iterator[tuple[Primitive, list[int]]]:
+def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Primitive, list[int]]]:
     """Return a primitive that doubles, and a list with an entry for each time that it was computed."""
     computed: list[int] = []
+    monkeypatch.setattr(tiering, "threshold", math.inf)  # a plan is run once more when it is compiled
 
     def run(a: Any) -> Any:
         computed.append(1)
@@ -220,6 +224,11 @@ def origins(tensor: Any) -> list[Any]:
     return [origin for origin in tensor._home.origins.values() if isinstance(origin, tuple)]
 
 
+def may_fail(program: Callable[[], Any]) -> None:
+    with suppress(RuntimeError):  # in eager mode it is raised at once
+        program()
+
+
 def fails(function: Callable[[], Any]) -> None:
     try:
         function()
@@ -241,7 +250,7 @@ def fails(function: Callable[[], Any]) -> None:
         pytest.param(lambda x: chain(x, False).grad_fn.next_functions[0][0].next_functions, id="nodes"),
         pytest.param(lambda x: x.data.add_(1), id="data"),
         pytest.param(lambda x: x.detach().numpy(), id="numpy"),
-        pytest.param(lambda x: tg.linalg.inv(tg.zeros(2, 2) * x[0]), id="an error that nobody reads"),
+        pytest.param(lambda x: may_fail(lambda: tg.linalg.inv(tg.zeros(2, 2) * x[0])), id="an error that nobody reads"),
         pytest.param(lambda x: fails(lambda: tg.linalg.inv(tg.zeros(2, 2) * x[0]).sum().item()), id="an error that is read"),
         pytest.param(lambda x: fails(lambda: x + tg.ones(2)), id="an error when recording"),
     ],

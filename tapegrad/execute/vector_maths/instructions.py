@@ -30,6 +30,16 @@ def exactly(function: Callable[..., Any]) -> Any:
     return numba.njit(forceinline=True, error_model="numpy")(function)
 
 
+def by_way_of_float64(function: Any) -> Any:
+    """Return the float32 version of a float64 function of one number."""
+
+    @vectorisable
+    def narrow(x: Any) -> Any:
+        return np.float32(function(np.float64(x)))
+
+    return narrow
+
+
 @dataclass(frozen=True)
 class Format:
     """A floating point format: how its numbers are stored, and constants in it."""
@@ -46,25 +56,31 @@ class Format:
 F4 = Format(np.float32, np.int32, 23, 127, 1.5 * 2.0**23, 0.693359375, -2.12194440e-4)
 F8 = Format(np.float64, np.int64, 52, 1023, 1.5 * 2.0**52, 6.93147180369123816490e-01, 1.90821492927058770002e-10)
 
-_INTEGERS = {types.float32: types.int32, types.float64: types.int64}
+
+def instruction(implementation: Callable[..., Any]) -> Any:
+    """Return numba's intrinsic of a function from types to a signature and a writer of LLVM code."""
+    return intrinsic(implementation)
+
+
+_INTEGERS: dict[Any, Any] = {types.float32: types.int32, types.float64: types.int64}
 _FLOATS = {integer: number for number, integer in _INTEGERS.items()}
 
 
-@intrinsic
+@instruction
 def bits(typing_context: Any, x: Any) -> Any:
     """Return the bits of a number as an integer of its width."""
     result = _INTEGERS[x]
     return result(x), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], context.get_value_type(result))
 
 
-@intrinsic
+@instruction
 def from_bits(typing_context: Any, integer: Any) -> Any:
     """Return the number with these bits."""
     result = _FLOATS[integer]
     return result(integer), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], context.get_value_type(result))
 
 
-@intrinsic
+@instruction
 def select(typing_context: Any, condition: Any, yes: Any, no: Any) -> Any:
     """Return ``yes`` or ``no``, both of which are computed."""
     if yes != no:
@@ -72,7 +88,7 @@ def select(typing_context: Any, condition: Any, yes: Any, no: Any) -> Any:
     return yes(types.boolean, yes, yes), lambda context, builder, signature, arguments: builder.select(*arguments)
 
 
-@intrinsic
+@instruction
 def copy_sign(typing_context: Any, magnitude: Any, sign: Any) -> Any:
     """Return ``magnitude`` with the sign of ``sign``."""
 
@@ -84,10 +100,20 @@ def copy_sign(typing_context: Any, magnitude: Any, sign: Any) -> Any:
     return magnitude(magnitude, magnitude), generate
 
 
+@instruction
+def floor(typing_context: Any, x: Any) -> Any:
+    """Return the greatest whole number not above ``x``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.call(builder.module.declare_intrinsic("llvm.floor", [arguments[0].type]), arguments)
+
+    return x(x), generate
+
+
 def polynomial(form: Format, *coefficients: float) -> Any:
     """Return a function that evaluates a polynomial by Horner's rule; the coefficient of the highest power comes first."""
 
-    @intrinsic
+    @instruction
     def evaluate(typing_context: Any, x: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             (value,) = arguments

@@ -13,7 +13,6 @@ from ... import random as draws
 from ...functions import reductions
 from ...functions.declare import accepts_out, require_tensor
 from ...functions.options import concrete
-from ...functions.sampling import in_memory_order
 from ...primitives import selection, special, transcendental
 from ...primitives.arithmetic import neg
 from ...primitives.marks import keep
@@ -410,8 +409,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     type_ = require_tensor("gumbel_softmax", logits)._node.type
-    noise = in_memory_order(type_.shape, type_.strides, type_.dtype, lambda shape, dtype: draws.exponential(shape, dtype))
-    gumbels = neg(transcendental.log(concrete(noise, type_.dtype, strides=type_.strides)))
+    gumbels = neg(transcendental.log(concrete(draws.exponential(type_.shape, type_.dtype), type_.dtype)))
     soft = reductions.softmax((logits + gumbels) / tau, dim)
     if not hard:
         return soft

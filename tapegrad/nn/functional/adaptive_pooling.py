@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...primitives import pooling as rows
 from ...primitives.marks import keep
@@ -54,6 +55,7 @@ def _adaptive_avg_pool(ndim: int, input: Any, output_size: Any) -> Any:
     return record(rows.adaptive_avg_pool, (input,), (counts,), shown)
 
 
+@checked
 def adaptive_avg_pool1d(input: Any, output_size: Lengths) -> Any:
     """Return the means of `output_size` windows that cover the last dimension."""
     return _adaptive_avg_pool(1, input, output_size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...functions.declare import c_name, require_tensor, write_out
+from ...functions.declare import c_name, require_tensor, type_name, write_out
 from ...primitives.arithmetic import add
 from ...primitives.contraction import matmul, matmul_nt
 from ...primitives.movement import permute, reshape
@@ -46,7 +46,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
 def _not_a_tensor(input: Any, weight: Any, bias: Any) -> TypeError:
     for position, (argument, value) in enumerate((("input", input), ("weight", weight), ("bias", bias)), 1):
         if not hasattr(value, "_node"):
-            return TypeError(f"linear(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
+            return TypeError(f"linear(): argument '{argument}' (position {position}) must be Tensor, not {type_name(value)}")
     raise AssertionError("one of them is no tensor")
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.arithmetic import xlogy
 from ...functions.declare import wrong_type
 from ...functions.reductions import log_softmax, sum
@@ -32,6 +33,7 @@ __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_en
 # Of several classes
 
 
+@checked
 def cross_entropy(
     input: Any,
     target: Any,
@@ -126,6 +128,7 @@ def _smoothed(
     return loss * (1 - label_smoothing) + smooth * (label_smoothing / type_.shape[axis])
 
 
+@checked
 def nll_loss(
     input: Any,
     target: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...functions.arguments import checked
 from ...functions.declare import c_name, require_tensor
 from ...primitives.columns import col2im, im2col
 from ...primitives.convolution import convolution, convolution_input
@@ -34,6 +35,7 @@ def lengths_of(name: str, value: Any, ndim: int) -> tuple[int, ...]:
     return given
 
 
+@checked
 def conv1d(
     input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1, groups: int = 1
 ) -> Any:
@@ -41,6 +43,7 @@ def conv1d(
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@checked
 def conv2d(
     input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1, groups: int = 1
 ) -> Any:
@@ -63,6 +66,7 @@ def conv2d(
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@checked
 def conv3d(
     input: Any, weight: Any, bias: Any = None, stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1, groups: int = 1
 ) -> Any:
@@ -162,6 +166,7 @@ def _with_bias(result: Any, bias: Any, weight: Any, channels: int, start: tuple[
 # The transpose
 
 
+@checked
 def conv_transpose1d(
     input: Any,
     weight: Any,
@@ -176,6 +181,7 @@ def conv_transpose1d(
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@checked
 def conv_transpose2d(
     input: Any,
     weight: Any,
@@ -205,6 +211,7 @@ def conv_transpose2d(
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@checked
 def conv_transpose3d(
     input: Any,
     weight: Any,
@@ -274,6 +281,7 @@ def _check_output_padding(rest: Sequence[int], stride: Sequence[int], dilation: 
 # Windows as columns
 
 
+@checked
 def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
     """Return the windows of images (N, C, height, width), or of one, as columns (N, C * window size, windows)."""
     type_ = require_tensor("im2col", input)._node.type
@@ -287,6 +295,7 @@ def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Len
     return record(im2col, (input,), (kernel, steps, pairs, gaps))
 
 
+@checked
 def fold(
     input: Any, output_size: Lengths, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1
 ) -> Any:

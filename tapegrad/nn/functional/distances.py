@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...functions.distances import lengths
 from ...functions.options import concrete
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """Return the cosine of the angle between vectors along `dim`; norms count as at least `eps`.
 

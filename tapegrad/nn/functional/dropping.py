@@ -12,6 +12,7 @@ from ...functions.in_place import write
 from ...functions.options import concrete
 from ...functions.sampling import in_memory_order
 from ...tape.checks import check_writable
+from ...tape.types import contiguous_strides
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -28,7 +29,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     if not training or p == 0 or not type_.numel:
         return input
     _check_floating(type_)
-    mask = in_memory_order(type_.shape, type_.strides, type_.dtype, lambda shape, dtype: draws.dropout_mask(shape, dtype, p))
+    mask = in_memory_order(type_.shape, type_.strides, type_.dtype, lambda shape, dtype, _: draws.dropout_mask(shape, dtype, p))
     return _multiplied(input, concrete(mask, type_.dtype, strides=type_.strides), inplace)
 
 
@@ -153,7 +154,9 @@ def _alpha_dropout(input: Any, shape: tuple[int, ...], p: float, training: bool,
     _check_floating(type_)
     if p == 1:
         return _multiplied(input, concrete(draws.dropout_mask(shape, type_.dtype, p), type_.dtype), inplace)
-    kept = concrete(draws.bernoulli(shape, type_.dtype, 1 - p), type_.dtype)
+    strides = type_.strides if shape == type_.shape else contiguous_strides(shape)
+    drawn = in_memory_order(shape, strides, type_.dtype, lambda shape, dtype, _: draws.bernoulli(shape, dtype, 1 - p))
+    kept = concrete(drawn, type_.dtype, strides=strides)
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
     result = input * (kept * scale) + shift

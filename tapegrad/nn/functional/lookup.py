@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...functions.options import concrete
 from ...primitives.casting import cast
@@ -18,12 +19,13 @@ from ...tape import constants
 from ...tape.aliases import in_place
 from ...tape.buffers import is_concrete
 from ...tape.record import here, read, record
-from ...tape.segment import GradMode
+from ...tape.segment import in_grad_mode
 from .composition import show
 
 __all__ = ["embedding", "one_hot"]
 
 
+@checked
 def embedding(
     input: Any,
     weight: Any,
@@ -67,7 +69,7 @@ def embedding(
         _check_indices(read(input), rows)
     index = input if type_.ndim == 1 else record(reshape, (input,), ((type_.numel,),))
     if max_norm is not None:
-        _limit_norms(weight, index, max_norm, norm_type)
+        in_grad_mode(False, None, _limit_norms, weight, index, max_norm, norm_type)
     start = here()
     result = record(index_select, (weight, index), (0,), "EmbeddingBackward0")
     if scale_grad_by_freq:
@@ -102,15 +104,15 @@ def _limit_norms(weight: Any, index: Any, max_norm: float, norm_type: float) -> 
     """Scale the rows that are used and whose norm is too large, in place."""
     rows = weight._node.type.shape[0]
     count = index._node.type.numel
-    with GradMode(False):
-        norms = weight.norm(norm_type, 1, keepdim=True)
-        uses = scatter_add(
-            constants.zeros((rows,), dtypes.int64), cast(index, dtype=dtypes.int64), constants.ones((count,), dtypes.int64), axis=0
-        )
-        too_large = (norms > max_norm) & (reshape(uses, shape=(rows, 1)) > 0)
-        in_place(weight, where(too_large, weight * (max_norm / (norms + 1e-7)), weight))
+    norms = weight.norm(norm_type, 1, keepdim=True)
+    uses = scatter_add(
+        constants.zeros((rows,), dtypes.int64), cast(index, dtype=dtypes.int64), constants.ones((count,), dtypes.int64), axis=0
+    )
+    too_large = (norms > max_norm) & (reshape(uses, shape=(rows, 1)) > 0)
+    in_place(weight, where(too_large, weight * (max_norm / (norms + 1e-7)), weight))
 
 
+@checked
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Return int64 vectors with a one at each index and zeros elsewhere, along a new last dimension.
 

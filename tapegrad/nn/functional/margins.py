@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.options import concrete
 from ...functions.reductions import sum
 from ...primitives.movement import reshape
@@ -29,6 +30,7 @@ def soft_margin_loss(
     return show("SoftMarginLossBackward0", reduced_as_one(log1p(exp(input * -target)), reduction), start)
 
 
+@checked
 def multi_margin_loss(
     input: Any,
     target: Any,

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...functions.in_place import write
 from ...primitives.arithmetic import integer_power, rsqrt
 from ...primitives.movement import reshape
 from ...primitives.reductions import reduce_sum
 from ...tape.record import here, record
-from ...tape.segment import GradMode
+from ...tape.segment import in_grad_mode
 from .composition import narrow, show, widen
 
 __all__ = [
@@ -134,10 +135,19 @@ def _normalised(x: Any, axes: Axes, eps: float, running: tuple[Any, Any], moment
     mean, centred, variance = _moments(x, axes)
     if running[0] is not None and x._node.type.numel:
         count = math.prod([x._node.type.shape[axis] for axis in axes])
-        with GradMode(False):
-            _move(running[0], mean, momentum)
-            _move(running[1], variance * (count / max(count - 1, 1)), momentum)
+        in_grad_mode(False, None, _move_moments, running, mean, variance, count, momentum)
     return centred * record(rsqrt, (variance + eps,))
+
+
+def _move_moments(running: tuple[Any, Any], mean: Any, variance: Any, count: int, momentum: float) -> None:
+    """Move running moments, in place, towards those of `count` values."""
+    _move(running[0], mean, momentum)
+    _move(running[1], variance * (count / max(count - 1, 1)), momentum)
+
+
+def _move_means(running: tuple[Any, Any], mean: Any, variance: Any, count: int, momentum: float) -> None:
+    """Move running moments towards the means of all instances' moments."""
+    _move_moments(running, _mean(mean, (0,)), _mean(variance, (0,)), count, momentum)
 
 
 def _move(running: Any, new: Any, momentum: float) -> None:
@@ -190,14 +200,13 @@ def instance_norm(
     mean, centred, variance = _moments(widen(input), tuple(range(2, type_.ndim)))
     if running_mean is not None:
         count = math.prod(type_.shape[2:])
-        with GradMode(False):
-            _move(running_mean, _mean(mean, (0,)), momentum)
-            _move(running_var, _mean(variance, (0,)) * (count / max(count - 1, 1)), momentum)
+        in_grad_mode(False, None, _move_means, (running_mean, running_var), mean, variance, count, momentum)
     normal = centred * record(rsqrt, (variance + eps,))
     result = _scale_and_shift(normal, weight, bias, (type_.shape[1], *(1,) * (type_.ndim - 2)))
     return show("ViewBackward0", narrow(result, type_.dtype), start)
 
 
+@checked
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalise over the last dimensions, which have this shape, then multiply by a weight and add a bias of this shape.
 
@@ -248,6 +257,7 @@ def _wrong_shape(shape: tuple[int, ...], given: tuple[int, ...], any_before: str
     )
 
 
+@checked
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Divide by the root of the mean square over the last dimensions, which have this shape, and multiply by a weight.
 
@@ -270,6 +280,7 @@ def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, ep
     return narrow(result, type_.dtype)
 
 
+@checked
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalise each of `num_groups` groups of channels (dimension 1) of each sample; weight and bias are by channel."""
     type_ = require_tensor("group_norm", input)._node.type
@@ -301,6 +312,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 # Others
 
 
+@checked
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """Divide each element by ``(k + alpha * mean of the squares of `size` neighbouring channels) ** beta``."""
     from .padding import pad
@@ -320,6 +332,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     return input / (means * alpha + k) ** beta
 
 
+@checked
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """Divide by the norm of order `p` along `dim`, but at least by `eps`.
 

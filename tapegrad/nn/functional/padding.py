@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...functions.options import concrete
 from ...primitives import movement
@@ -23,6 +24,7 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # to N
 _SHOWN = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 
 
+@checked
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
     """Return the tensor with elements put before and behind it.
 

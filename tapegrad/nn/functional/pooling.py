@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...functions.arguments import checked
 from ...functions.declare import accepts_out, require_tensor
 from ...primitives import pooling as rows
 from ...tape.record import record
@@ -101,6 +102,7 @@ def _max_pool(
     return pair
 
 
+@checked
 def max_pool1d(
     input: Any,
     kernel_size: Lengths,
@@ -115,6 +117,7 @@ def max_pool1d(
     return pair if return_indices else pair[0]
 
 
+@checked
 def max_pool1d_with_indices(
     input: Any,
     kernel_size: Lengths,
@@ -128,6 +131,7 @@ def max_pool1d_with_indices(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+@checked
 def max_pool2d(
     input: Any,
     kernel_size: Lengths,
@@ -157,6 +161,7 @@ def max_pool2d(
     return pair if return_indices else pair[0]
 
 
+@checked
 def max_pool2d_with_indices(
     input: Any,
     kernel_size: Lengths,
@@ -170,6 +175,7 @@ def max_pool2d_with_indices(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+@checked
 def max_pool3d(
     input: Any,
     kernel_size: Lengths,
@@ -184,6 +190,7 @@ def max_pool3d(
     return pair if return_indices else pair[0]
 
 
+@checked
 def max_pool3d_with_indices(
     input: Any,
     kernel_size: Lengths,
@@ -200,6 +207,7 @@ def max_pool3d_with_indices(
 # The mean
 
 
+@checked
 def avg_pool1d(
     input: Any,
     kernel_size: Lengths,
@@ -307,16 +315,19 @@ def _lp_pool(ndim: int, input: Any, norm_type: float, kernel_size: Any, stride: 
     return (powers.sign() * powers.abs().relu()).mul(size).pow(1.0 / norm_type)
 
 
+@checked
 def lp_pool1d(input: Any, norm_type: float, kernel_size: int, stride: Lengths | None = None, ceil_mode: bool = False) -> Any:
     """Return the norm of order `norm_type` of each window over the last dimension."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@checked
 def lp_pool2d(input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False) -> Any:
     """Return the norm of order `norm_type` of each window over the last two dimensions."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@checked
 def lp_pool3d(input: Any, norm_type: float, kernel_size: Lengths, stride: Lengths | None = None, ceil_mode: bool = False) -> Any:
     """Return the norm of order `norm_type` of each window over the last three dimensions."""
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)

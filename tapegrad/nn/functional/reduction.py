@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from ...functions.declare import require_tensor
 from ...functions.reductions import mean, sum
 from ...primitives.reductions import reduce_sum
 from ...tape.record import record
@@ -43,8 +44,10 @@ def reduced_as_one(loss: Any, reduction: str) -> Any:
     return total / math.prod(shape) if reduction == "mean" else total
 
 
-def warn_of_sizes(input: Any, target: Any) -> None:
+def warn_of_sizes(name: str, input: Any, target: Any) -> None:
     """Warn of a target of another size than the input, which is broadcast."""
+    require_tensor(name, input)
+    require_tensor(name, target, "target", 2)
     if target._node.type.shape != input._node.type.shape:
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "

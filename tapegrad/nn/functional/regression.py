@@ -31,7 +31,7 @@ def mse_loss(
     >>> mse_loss(tapegrad.tensor([1.0, 2.0]), tapegrad.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    warn_of_sizes(input, target)
+    warn_of_sizes("mse_loss", input, target)
     if weight is not None:
         return _weighted(record(integer_power, (input - target,), (2,)), input, weight, _plain(reduction, size_average, reduce))
     reduction = chosen(reduction, size_average, reduce)
@@ -52,7 +52,7 @@ def l1_loss(
     weight: Any = None,
 ) -> Any:
     """Return the absolute differences, their mean (weighted, where `weight` is given) or their sum."""
-    warn_of_sizes(input, target)
+    warn_of_sizes("l1_loss", input, target)
     if weight is not None:
         return _weighted(absolute(input - target), input, weight, _plain(reduction, size_average, reduce))
     return reduced(record(absolute, (input - target,)), chosen(reduction, size_average, reduce))
@@ -67,7 +67,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Any:
     """Return the absolute differences less ``beta / 2``, but ``d * d / (2 * beta)`` for a difference d of less than `beta`."""
-    warn_of_sizes(input, target)
+    warn_of_sizes("smooth_l1_loss", input, target)
     reduction = chosen(reduction, size_average, reduce)
     if beta == 0.0:
         return reduced(record(absolute, (input - target,)), reduction)
@@ -85,7 +85,7 @@ def smooth_l1_loss(
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """Return ``d * d / 2`` for differences d up to `delta`, and ``delta * (|d| - delta / 2)`` for larger ones."""
-    warn_of_sizes(input, target)
+    warn_of_sizes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is not None:

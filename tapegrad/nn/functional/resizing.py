@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...functions.arguments import is_integer
 from ...functions.declare import require_tensor
 from ...functions.options import concrete
 from ...primitives.movement import contiguous, reshape
@@ -89,6 +90,9 @@ def _sizes(lengths: Sequence[int], size: Any, scale_factor: Any, ndim: int) -> t
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
+        for length in size if isinstance(size, (list, tuple)) else (size,):
+            if not is_integer(length):
+                raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, not {type(length).__name__}")
         if isinstance(size, (list, tuple)):
             _check_count(size, ndim, lengths, "output size of {}", "output size in (o1, o2, ...,oK)")
             return [int(length) for length in size], None

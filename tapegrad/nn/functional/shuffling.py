@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...primitives.movement import permute, reshape
 from ...tape.record import here
@@ -12,6 +13,7 @@ from .composition import show
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
+@checked
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Return images (..., C, H * r, W * r) of images (..., C * r * r, H, W): r * r channels become a block of pixels."""
     shape = require_tensor("pixel_shuffle", input)._node.type.shape
@@ -35,6 +37,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return show("PixelShuffleBackward0", result, start)
 
 
+@checked
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """Undo `pixel_shuffle`: each block of pixels becomes channels."""
     shape = require_tensor("pixel_unshuffle", input)._node.type.shape
@@ -59,6 +62,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return show("PixelUnshuffleBackward0", result, start)
 
 
+@checked
 def channel_shuffle(input: Any, groups: int) -> Any:
     """Return the channels (dimension 1) such that each of `groups` groups of them is spread evenly."""
     shape = require_tensor("channel_shuffle", input)._node.type.shape

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ... import dtypes
+from ...functions.arguments import checked
 from ...functions.declare import require_tensor
 from ...primitives.gathering import scatter
 from ...primitives.movement import reshape
@@ -76,6 +77,7 @@ def _unpooled_lengths(
     return tuple(given)
 
 
+@checked
 def max_unpool1d(
     input: Any, indices: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, output_size: Any = None
 ) -> Any:
@@ -83,6 +85,7 @@ def max_unpool1d(
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@checked
 def max_unpool2d(
     input: Any, indices: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, output_size: Any = None
 ) -> Any:
@@ -90,6 +93,7 @@ def max_unpool2d(
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@checked
 def max_unpool3d(
     input: Any, indices: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0, output_size: Any = None
 ) -> Any:

@@ -12,7 +12,6 @@ from ...autograd.grad_mode import no_grad
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import hooks
-from .arguments import conversion_from
 from .hooks import (
     Hook,
     RemovableHandle,
@@ -394,7 +393,9 @@ class Module(State):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert the floating point and complex parameters and buffers: to a dtype, or that of a tensor."""
-        dtype, memory_format = conversion_from(*args, **kwargs)
+        from ...functions.converting import conversion_from
+
+        dtype, _, memory_format = conversion_from(args, kwargs)
         if dtype is not None and dtype.category < dtypes.FLOAT:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:

@@ -1,0 +1,251 @@
+"""Capturing: what a function records is kept, so that a later call puts it on the tape at once, without running the function.
+
+A captured call is one segment: its end in the trie, where its outside values come from, and which tensors its live results
+become. The outside values are those of the arguments, of tensors that the function holds (read afresh at every call), of their
+gradients, and constants. Its effects are the tensors that it returns, those it writes in place, and the gradients it leaves.
+"""
+
+from __future__ import annotations
+
+import traceback
+from sys import getrefcount
+from typing import Any
+
+from .buffers import is_concrete, live_views
+from .materialise import materialise, replay_captured
+from .record import new_tensor_of, read
+from .segment import NO_SEGMENT, Segment, open_segment, state
+from .trace import IMPORT, SEALED, path_to
+
+ARGUMENT, HELD, GRADIENT, CONSTANT = "argument", "held", "gradient", "constant"
+# What counts the references to a tensor that the function made and dropped: the list of imports, its slot, a variable, the call.
+_HELD_BY_CAPTURE = 4
+
+
+class CannotCapture(Exception):  # noqa: N818 - it tells why, and is always caught
+    """A call that later calls cannot repeat from the tape alone; its text says why."""
+
+
+class Capture:
+    """A call that is being captured: the thread records on one segment, which nothing may end."""
+
+    def __init__(self, arguments: list[Any]) -> None:
+        self.arguments = arguments
+        self.is_broken = False
+        self.why = ""
+        self.imported: dict[int, Any] = {}  # the tensors that came onto the segment, by slot
+        self.first_notes: dict[int, tuple[Any, bool, Any]] = {}
+        materialise(state.segment)
+        self.segment: Segment = open_segment()
+        state.capture = self
+
+    def end_early(self) -> None:
+        """Go on as ordinary code: the segment ends before the function does."""
+        self.is_broken = True
+        self.why = f"it reads a value, in {_place_in_user_code()}"
+        state.capture = None
+
+    def note_grad(self, leaf: Any, is_set: bool) -> None:
+        """Remember how a tensor's `grad` is first met: set by the user, or accumulated into."""
+        self.first_notes.setdefault(id(leaf), (leaf, is_set, leaf._grad))
+
+    def finish(self, results: list[Any]) -> Captured:
+        """Materialise the captured segment, and return what later calls need; raise CannotCapture where they could not."""
+        state.capture = None
+        segment = self.segment
+        if self.is_broken or state.segment is not segment or segment.node is SEALED:
+            raise CannotCapture(self.why or "it records more than one segment of the tape holds")
+        if segment.retained or segment.versions or segment.shared or segment.urgent:
+            raise CannotCapture("it retains gradients of values on the way, or works on memory that is shared with NumPy")
+        found = Captured(self, segment, results)
+        materialise(segment, found.watch)
+        if found.why:
+            raise CannotCapture(found.why)
+        return found
+
+
+class Captured:
+    """What a captured call consists of; `replay` repeats it with other arguments."""
+
+    def __init__(self, capture: Capture, segment: Segment, results: list[Any]) -> None:
+        self.why = ""
+        self.capture: Any = capture
+        self.trace: Any = segment.node
+        self.plan: Any = None
+        self.results = results
+        self.released = set(segment.released)
+        self.composed = segment.composed
+        self.serial = segment.serial
+        self.values = [None if hasattr(value, "_node") else value for value in segment.values]
+        self.sources: list[tuple[int, str, Any, Any]] = []  # slot, where from, what there, type
+        self.origins = [slot for slot, origin in segment.origins.items() if origin.__class__ is not tuple]
+        self.leaves: dict[int, Any] = {}
+        self.outputs: list[tuple[int, Any]] = []  # place in the results, node
+        self.passed: list[tuple[int, Any]] = []  # place in the results, tensor (or place in the arguments)
+        self.written: list[tuple[Any, Any]] = []  # tensor (or place in the arguments), node
+        self.gradients: list[tuple[Any, Any]] = []  # leaf (or place in the arguments), node
+        self.needs: list[tuple[Any, bool, Any]] = []  # leaf, whether it has a grad before the call, its type
+        # Whether a tensor is an argument, or held by the function and an argument too, cannot be told from one call: where
+        # the next has another tensor, it is captured again.
+        self.identities = [id(argument) for argument in capture.arguments]
+        self.confirmed = {place for place, argument in enumerate(capture.arguments) if argument._node.type.is_number}
+        if any([origin.__class__ is tuple for origin in segment.origins.values()]):
+            self.why = "a tensor that it is given, or holds, has a history"
+            return
+        self._find_sources(segment)
+        self._find_leaves(segment)
+
+    def _find_sources(self, segment: Segment) -> None:
+        """Note where each outside value of the segment comes from."""
+        places = {id(argument): place for place, argument in enumerate(self.capture.arguments)}
+        gradients = {id(old): leaf for leaf, _, old in self.capture.first_notes.values() if old is not None}
+        types = {node.slot: node.type for node in path_to(self.trace) if node.primitive is IMPORT}
+        imported, self.capture.imported = self.capture.imported, {}
+        for slot in list(imported):
+            tensor, type_ = imported.pop(slot), types[slot]
+            if id(tensor) in places:
+                self.sources.append((slot, ARGUMENT, places[id(tensor)], type_))
+            elif id(tensor) in gradients:
+                self.sources.append((slot, GRADIENT, gradients[id(tensor)], type_))
+            elif _is_written(tensor, segment) and getrefcount(tensor) <= _HELD_BY_CAPTURE:
+                segment.imports = [other for other in segment.imports if other is not tensor]  # as if nobody held it
+                continue  # made by the function, and written to: what it was made with is a constant
+            else:
+                self.sources.append((slot, HELD, tensor, type_))
+
+    def _find_leaves(self, segment: Segment) -> None:
+        self.leaves = dict(segment.leaves)
+        for leaf, is_set, old in self.capture.first_notes.values():
+            if not is_set:
+                self.needs.append((leaf, old is not None, None if old is None else old._node.type))
+
+    def watch(self, trace: Any, plan: Any, values: list[Any]) -> None:
+        """Note which tensors the live results are, just before they are computed."""
+        self.trace, self.plan = trace, plan
+        if self.why:
+            return
+        results = {id(result): place for place, result in enumerate(self.results) if hasattr(result, "_node")}
+        arguments = {id(argument): place for place, argument in enumerate(self.capture.arguments)}
+        held = {id(tensor): tensor for _, what, tensor, _ in self.sources if what == HELD}
+        leaves = {id(leaf._grad): leaf for leaf, _, _ in self.capture.first_notes.values() if leaf._grad is not None}
+        for slot in plan.live:
+            tensor = values[slot]
+            node = tensor._node
+            if tensor._alias_of is not None or live_views(tensor):
+                self.why = "it makes a view that is there after it"
+            elif id(tensor) in leaves:
+                self.gradients.append((leaves[id(tensor)], node))
+            elif id(tensor) in arguments or id(tensor) in held:
+                self.written.append((held.get(id(tensor), arguments.get(id(tensor))), node))
+                continue
+            elif id(tensor) not in results:
+                self.why = f"it keeps a new tensor of shape {list(node.type.shape)} somewhere, beside what it returns"
+            if id(tensor) in results:
+                self.outputs.append((results[id(tensor)], node))
+        made = {place for place, _ in self.outputs}
+        for place, result in enumerate(self.results):
+            if hasattr(result, "_node") and place not in made:
+                where = arguments.get(id(result), held.get(id(result)))
+                if where is None:
+                    self.why = self.why or "it returns a tensor twice, or one that is not computed from its arguments"
+                self.passed.append((place, where))
+        self._drop_tensors()
+
+    def _drop_tensors(self) -> None:
+        """Hold no tensor of the captured call itself, but those that the function holds too."""
+        places = {id(argument): place for place, argument in enumerate(self.capture.arguments)}
+        self.gradients = [(places.get(id(leaf), leaf), node) for leaf, node in self.gradients]
+        self.leaves = {slot: places.get(id(leaf), leaf) for slot, leaf in self.leaves.items()}
+        self.needs = [(places.get(id(leaf), leaf), has, type_) for leaf, has, type_ in self.needs]
+        sources = [(slot, what, places.get(id(where), where), type_) for slot, what, where, type_ in self.sources]
+        self.sources = sources
+        for slot, what, _, _ in sources:
+            if what != CONSTANT:
+                self.values[slot] = None
+        self.results = [None if hasattr(result, "_node") else result for result in self.results]
+        self.capture = None
+
+    def confirm(self, earlier: Captured) -> None:
+        """Note which arguments have changed since an earlier capture, without a change of what was recorded."""
+        if self.trace is not earlier.trace or self._held() != earlier._held():
+            return
+        pairs = enumerate(zip(self.identities, earlier.identities, strict=True))
+        self.confirmed |= earlier.confirmed | {place for place, (ours, theirs) in pairs if ours != theirs}
+
+    def _held(self) -> list[tuple[int, int]]:
+        return [(slot, id(tensor)) for slot, what, tensor, _ in self.sources if what == HELD]
+
+    def fits(self, arguments: list[Any]) -> bool:
+        """Whether a call may be replayed: what the function holds is of the types it was of."""
+        for place, identity in enumerate(self.identities):
+            if id(arguments[place]) != identity and place not in self.confirmed:
+                return False
+        for _, what, where, type_ in self.sources:
+            tensor = arguments[where] if where.__class__ is int else where
+            if what == GRADIENT:
+                tensor = tensor._grad
+                if tensor is None:
+                    return False
+            if tensor._is_stale or tensor._is_shared or tensor._alias_of is not None:
+                return False
+            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None):
+                return False
+        for leaf, has, type_ in self.needs:
+            gradient = (arguments[leaf] if leaf.__class__ is int else leaf)._grad
+            if (gradient is not None) != has or (has and gradient._node.type is not type_):
+                return False
+        return True
+
+    def replay(self, arguments: list[Any]) -> list[Any]:
+        """Put the captured segment together anew, with these arguments; return the results."""
+        values = list(self.values)
+        tensors = {}
+        for slot, what, where, _ in self.sources:
+            tensor = arguments[where] if where.__class__ is int else where
+            if what == GRADIENT:
+                tensor = tensor._grad
+            value = read(tensor)
+            values[slot] = value.item() if tensor._node.type.is_number else value
+            tensors[slot] = tensor
+        segment = Segment(NO_SEGMENT.node)
+        segment.origins = {slot: tensors[slot] for slot in self.origins if slot in tensors}
+        segment.leaves = {slot: arguments[leaf] if leaf.__class__ is int else leaf for slot, leaf in self.leaves.items()}
+        segment.released = set(self.released)
+        if self.composed is not None:
+            segment.composed = {
+                slot: (name, (segment.serial, begin[1]) if begin[0] == self.serial else begin)
+                for slot, (name, begin) in self.composed.items()
+            }
+        results = list(self.results)
+        for where, node in self.written:
+            tensor = arguments[where] if where.__class__ is int else where
+            if is_concrete(tensor):
+                del tensor._array
+            tensor._segment, tensor._node, tensor._home = segment, node, None
+            tensor._version_count += 1
+            values[node.slot] = tensor
+        for where, node in self.gradients:
+            leaf = arguments[where] if where.__class__ is int else where
+            leaf._grad = values[node.slot] = new_tensor_of(segment, node)
+        for place, node in self.outputs:
+            if values[node.slot] is None:
+                values[node.slot] = new_tensor_of(segment, node)
+            results[place] = values[node.slot]
+        for place, where in self.passed:
+            results[place] = arguments[where] if where.__class__ is int else where
+        replay_captured(segment, self.trace, self.plan, values)
+        return results
+
+
+def _is_written(tensor: Any, segment: Segment) -> bool:
+    """Whether a tensor that came onto the segment has another value by now."""
+    return not (tensor._segment is segment and tensor._node.node.primitive is IMPORT)
+
+
+def _place_in_user_code() -> str:
+    """Return the file and line outside this package that is being run."""
+    package = __name__.split(".")[0]
+    for frame in reversed(traceback.extract_stack()):
+        if f"/{package}/" not in frame.filename.replace("\\", "/"):
+            return f"{frame.filename}:{frame.lineno} ({frame.line})"
+    return "tapegrad itself"

@@ -1,0 +1,181 @@
+"""The vector maths of kernels: accurate over the whole range, right at the edges, and vectorised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+mpmath = pytest.importorskip("mpmath")
+numba = pytest.importorskip("numba")
+
+from tapegrad.execute import vector_maths  # noqa: E402
+
+FORMATS = ("float32", "float64")
+CASES = [(name, dtype) for name in sorted(vector_maths.FUNCTIONS) for dtype in FORMATS]
+
+# What mpmath calls it, or how it is computed there.
+REFERENCES: dict[str, Callable[..., Any]] = {
+    **{name: getattr(mpmath, name) for name in ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh")},
+    **{name: getattr(mpmath, name) for name in ("erf", "erfc", "exp", "expm1", "log", "log10", "log1p", "sin", "sinh")},
+    **{name: getattr(mpmath, name) for name in ("sqrt", "tan", "tanh")},
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "log2": lambda x: mpmath.log(x, 2),
+    "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
+    "ndtr": lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
+    "pow": lambda x, y: x**y,
+    "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
+}
+# What the functions are at infinities and signed zeros, and outside their domain: pairs of argument and result, as in C.
+nan, inf = np.nan, np.inf
+ODD = [(0.0, 0.0), (-0.0, -0.0)]
+LOGARITHM = [(inf, inf), (-inf, nan), (0.0, -inf), (-0.0, -inf), (-1.0, nan), (1.0, 0.0)]
+EDGES: dict[str, list[tuple[float, float]]] = {
+    "acos": [(1.0, 0.0), (2.0, nan), (inf, nan), (-inf, nan)],
+    "acosh": [(1.0, 0.0), (0.5, nan), (-2.0, nan), (inf, inf), (-inf, nan)],
+    "asin": [*ODD, (2.0, nan), (-2.0, nan), (inf, nan), (-inf, nan)],
+    "asinh": [*ODD, (inf, inf), (-inf, -inf)],
+    "atan": ODD,
+    "atanh": [*ODD, (1.0, inf), (-1.0, -inf), (2.0, nan), (inf, nan), (-inf, nan)],
+    "cbrt": [*ODD, (inf, inf), (-inf, -inf), (-8.0, -2.0)],
+    "cos": [(inf, nan), (-inf, nan), (0.0, 1.0), (-0.0, 1.0)],
+    "cosh": [(inf, inf), (-inf, inf), (0.0, 1.0), (-0.0, 1.0)],
+    "erf": [*ODD, (inf, 1.0), (-inf, -1.0)],
+    "erfc": [(inf, 0.0), (-inf, 2.0), (0.0, 1.0), (-0.0, 1.0)],
+    "exp": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
+    "exp2": [(inf, inf), (-inf, 0.0), (0.0, 1.0), (-0.0, 1.0)],
+    "expm1": [*ODD, (inf, inf), (-inf, -1.0)],
+    "log": LOGARITHM,
+    "log10": LOGARITHM,
+    "log1p": [*ODD, (inf, inf), (-inf, nan), (-1.0, -inf), (-2.0, nan)],
+    "log2": LOGARITHM,
+    "log_sigmoid": [(inf, 0.0), (-inf, -inf)],
+    "ndtr": [(inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5)],
+    "rsqrt": [(inf, 0.0), (-inf, nan), (0.0, inf), (-0.0, -inf), (-1.0, nan)],
+    "sigmoid": [(inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5)],
+    "sin": [*ODD, (inf, nan), (-inf, nan)],
+    "sinh": [*ODD, (inf, inf), (-inf, -inf)],
+    "softplus": [(inf, inf), (-inf, 0.0)],
+    "sqrt": [*ODD, (inf, inf), (-inf, nan), (-1.0, nan)],
+    "tan": [*ODD, (inf, nan), (-inf, nan)],
+    "tanh": [*ODD, (inf, 1.0), (-inf, -1.0)],
+}
+
+
+@cache
+def loop(name: str, dtype: str) -> Any:
+    """Return a loop that calls the function, as a kernel does."""
+    function, (_, arity) = vector_maths.load(name, dtype), vector_maths.FUNCTIONS[name]
+    if arity == 1:
+
+        @numba.njit(error_model="numpy")
+        def run(x: Any, result: Any) -> None:
+            for i in range(result.size):
+                result[i] = function(x[i])
+
+    else:
+
+        @numba.njit(error_model="numpy")
+        def run(x: Any, y: Any, result: Any) -> None:
+            for i in range(result.size):
+                result[i] = function(x[i], y[i])
+
+    return run
+
+
+def evaluate(name: str, dtype: str, *arguments: Any) -> Any:
+    arrays = [np.array(argument, dtype) for argument in arguments]
+    result = np.empty_like(arrays[0])
+    loop(name, dtype)(*arrays, result)
+    return result
+
+
+def samples(dtype: str) -> Any:
+    """Numbers of every size, many of moderate size, and the ends of the range."""
+    information, random = np.finfo(dtype), np.random.default_rng(0)
+    integer = {"float32": np.uint32, "float64": np.uint64}[dtype]
+    ends = np.array([1, information.smallest_subnormal, information.smallest_normal, information.max], dtype)
+    parts = [
+        random.integers(0, np.iinfo(integer).max, 800, dtype=integer).view(dtype),
+        random.normal(size=800) * 2.0 ** random.integers(-12, 8, 800),
+        1 + random.normal(size=200) * 2.0 ** random.integers(-12, 0, 200),
+        *(sign * np.nextafter(ends, np.array(to, dtype)) for sign in (1, -1) for to in (0.0, 1.0, 4.0)),
+    ]
+    with np.errstate(invalid="ignore"):  # signalling NaN are among the random bits
+        numbers = np.concatenate(parts).astype(dtype)
+    return numbers[np.isfinite(numbers) & (numbers != 0)]
+
+
+def exact(name: str, *arguments: Any) -> Any:
+    """Return the function's value, to 60 digits; None where it is not a finite real number."""
+    try:
+        with mpmath.workdps(60):
+            value = REFERENCES[name](*(mpmath.mpf(float(argument)) for argument in arguments))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
+
+
+def units(got: Any, value: Any, dtype: str) -> float:
+    """Return how many units in the last place ``got`` is from the exact value."""
+    information = np.finfo(dtype)
+    with mpmath.workdps(60):
+        beyond = mpmath.mpf(2) ** information.maxexp  # what an infinite result stands for
+        reached = mpmath.sign(float(got)) * beyond if np.isinf(got) else mpmath.mpf(float(got))
+        value = max(min(value, beyond), -beyond)
+        exponent = int(mpmath.floor(mpmath.log(abs(value), 2))) if value else information.minexp
+        unit = mpmath.mpf(2) ** (max(min(exponent, information.maxexp - 1), information.minexp) - information.nmant)
+        return float(abs(reached - value) / unit)
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_within_two_units_in_the_last_place(name: str, dtype: str) -> None:
+    x = samples(dtype)
+    arguments = (x,) if vector_maths.FUNCTIONS[name][1] == 1 else (x, np.random.default_rng(1).permutation(x))
+    for got, *point in zip(evaluate(name, dtype, *arguments), *arguments, strict=True):
+        value = exact(name, *point)
+        assert not np.isfinite(got) if value is None else units(got, value, dtype) <= 2, (point, got, value)
+
+
+@pytest.mark.parametrize("name, dtype", [case for case in CASES if vector_maths.FUNCTIONS[case[0]][1] == 1])
+def test_edges(name: str, dtype: str) -> None:
+    arguments, expected = zip(*EDGES[name], (nan, nan), strict=True)
+    results = evaluate(name, dtype, arguments)
+    np.testing.assert_array_equal(results, np.array(expected, dtype))
+    numbers = ~np.isnan(results)
+    np.testing.assert_array_equal(np.signbit(results[numbers]), np.signbit(expected)[numbers])
+
+
+@pytest.mark.parametrize("name, function", [("pow", np.power), ("atan2", np.arctan2)])
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_edges_of_two_arguments(name: str, function: Any, dtype: str) -> None:
+    numbers = np.array([0.0, -0.0, inf, -inf, nan, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 2.0**60], dtype)
+    x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        expected = function(x, y)
+    results = evaluate(name, dtype, x, y)
+    np.testing.assert_allclose(results, expected, rtol=4 * np.finfo(dtype).eps)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(results[known]), np.signbit(expected[known]))
+
+
+LIBRARY = "(sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|exp|exp2|expm1|log|log2|log10|log1p|pow|erf|erfc|cbrt)f?"
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_vectorised(name: str, dtype: str) -> None:
+    evaluate(name, dtype, *[[1.0]] * vector_maths.FUNCTIONS[name][1])
+    (code,) = loop(name, dtype).inspect_llvm().values()
+    assert re.search(r"= (fdiv|fmul)( contract)? <\d+ x (float|double)>|call.* <\d+ x (float|double)> @llvm.sqrt", code)
+    assert not re.search(rf"@(llvm\.)?{LIBRARY}[.(]", code)
+
+
+def test_one_hash_of_the_sources() -> None:
+    assert re.fullmatch("[0-9a-f]{64}", vector_maths.source_hash())
