@@ -18,7 +18,8 @@ from . import blas
 from .memory import HEAD, SIZES, Input, Memory, Written
 
 _COLUMN_BYTES = 1 << 18  # the columns of one product stay in cache
-_CHUNKS = 4
+_CHUNKS = 16
+_SCRATCH_BYTES = 1 << 26  # of all chunks
 _TAB = "    "
 _VECTOR = 64  # bytes
 
@@ -201,14 +202,17 @@ class _Kernel:
         image_size = channels // groups * math.prod(self.sizes["l"])
         image_bytes, columns_bytes = _bytes_of_vectors(image_size * self.size), _bytes_of_vectors(rows * row_bytes)
         self.count = self.samples * groups
-        self.step = -(-self.count // _CHUNKS)
-        self.words(rows=rows, image_size=image_size, image_bytes=image_bytes, columns_bytes=columns_bytes, step=self.step)
+        self.words(rows=rows, image_size=image_size, image_bytes=image_bytes, columns_bytes=columns_bytes)
         self.scratch(image_bytes + columns_bytes)
+        self.guard = blas.guard(self.count, w_shape[0] // groups * self.depth * rows * count1 * count2)
+        self.words(**self.guard)
 
     def scratch(self, size: int) -> None:
-        """Ask for memory of so many bytes a chunk."""
+        """Ask for memory of so many bytes a chunk; the more they are, the fewer chunks."""
+        chunks = max(min(_SCRATCH_BYTES // size, _CHUNKS), 1)
+        self.step = -(-self.count // chunks)
         self.names["scratch"] = Memory("scratch", size)
-        self.words(scratch_bytes=size)
+        self.words(scratch_bytes=size, step=self.step)
 
     def words(self, **values: int) -> None:
         """Give names to integers."""
@@ -247,6 +251,8 @@ class _Kernel:
 
     def write(self, text: str, product: str, combinations: list[Any]) -> Written:
         """Return the kernel with this text."""
+        if self.guard:
+            text = f"begin_alone(guard, get_threads, set_threads)\n{text}end_alone(guard, set_threads)\n"
         values = {"kind": self.kind, "size": self.size, "lanes": _VECTOR // self.size, "product": product}
         body = text.format(**values, x_2=self.x_2)
         names = [name for name in self.names if re.search(rf"\b{name}\b", body)]
