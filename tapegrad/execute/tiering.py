@@ -166,7 +166,7 @@ def draft_plan(plan: Plan, environment: list[Any]) -> Any:
         from .kernels import warn_once
 
         text = f"{type(error).__name__}: {error}"
-        warn_once("not written", f"a plan cannot be compiled, so it is interpreted. This is a mistake in tapegrad; please report it: {text}")
+        warn_once("not written", f"a plan cannot be compiled, so it is interpreted. This is a mistake in tapegrad; please report {text}")
         return None
 
 
