@@ -19,7 +19,7 @@ from .threads import usable_cores
 from .worker import Reply, read_message, write_message
 
 _PIPE = 1 << 20  # bytes of sources that fit in the pipe before the worker has started to read
-_SHARE = 6  # kernels for which a process more is worth its start
+_SHARE = 8  # kernels for which a process more is worth its start
 _MOST = 4  # processes
 _CRASHES = [getattr(signal, name, None) for name in ("SIGSEGV", "SIGABRT", "SIGILL", "SIGBUS", "SIGFPE")]
 

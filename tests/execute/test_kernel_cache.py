@@ -367,6 +367,17 @@ def test_a_kernel_that_cannot_be_compiled_is_a_warning_with_the_reason(fresh: Pa
     assert "nonsense" in complaint
 
 
+def test_a_mistake_in_writing_kernels_is_a_warning(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> Any:
+        raise ValueError("wrong")
+
+    monkeypatch.setattr("tapegrad.execute.program.Fusion", fail)
+    with pytest.warns(RuntimeWarning, match="a mistake in tapegrad; please report ValueError: wrong") as caught:
+        assert gradient() == eval(GRADIENT)
+        assert gradient() == eval(GRADIENT)
+    assert len(caught) == 1
+
+
 def test_past_the_bound_new_plans_are_interpreted_with_one_warning(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "LIMIT", 1)
     with pytest.warns(RuntimeWarning, match="there are 1 compiled kernels") as caught:
