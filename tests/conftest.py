@@ -33,9 +33,21 @@ def _kernel_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         yield
 
 
-@pytest.fixture(params=NAMES)
+# Folders whose tests run in jit too, each plan compiled before it is first run. TAPEGRAD_JIT_THRESHOLD=0 does so with all tests,
+# which takes long: thousands of kernels are compiled.
+_COMPILED = {"autograd", "execute", "fuzz", "seeds", "tape"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test of modes once in each."""
+    if "mode" in metafunc.fixturenames:
+        compiles = tiering.threshold == 0 or not _COMPILED.isdisjoint(metafunc.definition.path.parts)
+        metafunc.parametrize("mode", [name for name in NAMES if compiles or name != "jit"], indirect=True)
+
+
+@pytest.fixture
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the test once in each mode; in jit, every plan is compiled before it is run for the first time."""
+    """Run the test in this mode; in jit, every plan is compiled before it is run for the first time."""
     before = tapegrad.get_mode()
     monkeypatch.setattr(tiering, "threshold", 0.0)
     tapegrad.set_mode(request.param)

@@ -30,6 +30,7 @@ FREED = (
     "you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
 _NOTHING: frozenset[int] = frozenset()
+_LONG = 1024  # records
 
 
 class Sweep:
@@ -91,8 +92,12 @@ class Sweep:
 
     def _replay_all(self) -> None:
         while self.queue:
-            self._replay_segment(heapq.heappop(self.queue)[2])
-        self.handles = {}  # what is held is computed
+            segment = heapq.heappop(self.queue)[2]
+            self._replay_segment(segment)
+            self.handles = {}  # what is held is computed
+            if self.queue and _trace_of(segment).length >= _LONG:
+                # The segments of a long loop are the same trace: so are their adjoints, where they begin a segment too.
+                materialise(state.segment)
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
