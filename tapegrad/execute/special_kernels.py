@@ -12,10 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from . import special_indexing, special_losses, special_movement, special_reductions, special_scans
+from .channel_sums import lower_channel_sum
 from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
 from .pools import lower_max_pool, lower_mean_pool, lower_mean_pool_transpose, lower_scatter
 from .products import lower_product
+
+
+def _lower_sum(node: Any, operands: list[Any]) -> Written | None:
+    """Sum on both sides of what is kept, or else between."""
+    return lower_channel_sum(node, operands) or special_reductions.KERNELS["reduce_sum"](node, operands)
+
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
     **special_indexing.KERNELS,
@@ -36,6 +43,7 @@ KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] =
     "matmul_tn": lower_product,
     "max_pool": lower_max_pool,
     "pool_scatter": lower_scatter,
+    "reduce_sum": _lower_sum,
 }
 
 
