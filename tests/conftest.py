@@ -33,16 +33,23 @@ def _kernel_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         yield
 
 
-# Their tests have thousands of kernels, where tests/execute compiles each row. TAPEGRAD_JIT_THRESHOLD=0 compiles these too.
-MANY_KERNELS = ("primitives", "nn")
+# Folders whose tests run in jit too, each plan compiled before it is first run. TAPEGRAD_JIT_THRESHOLD=0 does so with all tests,
+# which takes long: thousands of kernels are compiled.
+_COMPILED = {"autograd", "execute", "fuzz", "seeds", "tape"}
 
 
-@pytest.fixture(params=NAMES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test of modes once in each."""
+    if "mode" in metafunc.fixturenames:
+        compiles = tiering.threshold == 0 or not _COMPILED.isdisjoint(metafunc.definition.path.parts)
+        metafunc.parametrize("mode", [name for name in NAMES if compiles or name != "jit"], indirect=True)
+
+
+@pytest.fixture
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the test once in each mode; in jit, every plan is compiled before it is run for the first time, in most folders."""
+    """Run the test in this mode; in jit, every plan is compiled before it is run for the first time."""
     before = tapegrad.get_mode()
-    if request.path.parent.name not in MANY_KERNELS:
-        monkeypatch.setattr(tiering, "threshold", 0.0)
+    monkeypatch.setattr(tiering, "threshold", 0.0)
     tapegrad.set_mode(request.param)
     yield request.param
     tapegrad.set_mode(before)

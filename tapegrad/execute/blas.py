@@ -6,6 +6,7 @@ So there is one library with one pool of threads. Where NumPy's does not show it
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,17 @@ _NAMES = {
     "scipy_cblas_?gemm": "rows32",
     "cblas_?gemm": "rows32",
 }
+
+
+# How BLAS is asked for its number of threads, and told another.
+_THREADS = [
+    ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
+    ("openblas_get_num_threads64_", "openblas_set_num_threads64_"),
+    ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads"),
+    ("openblas_get_num_threads", "openblas_set_num_threads"),
+]
+_MANY = 1 << 18  # multiplications in a product that OpenBLAS would share with its threads
+_guard = np.zeros(3, np.int64)  # see `begin_alone` in compiling
 
 
 class Routine(NamedTuple):
@@ -41,8 +53,43 @@ def _of_numpy(kind: str) -> Routine | None:
         for name, convention in _NAMES.items():
             found = getattr(library, name.replace("?", _LETTERS[kind]), None)
             if found is not None:
-                return Routine(ctypes.cast(found, ctypes.c_void_p).value or 0, f"product_{convention}_{kind}")
+                return Routine(_address(found), f"product_{convention}_{kind}")
     return None
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def guard(products: int, multiplications: int) -> dict[str, int]:
+    """Return the words with which a kernel keeps so many large products to one thread each; none where there is no need, or no way.
+
+    They are those of `begin_alone` and `end_alone`, by their names there.
+    """
+    return _guard_words() if products > 1 and multiplications > _MANY else {}
+
+
+@cache
+def _guard_words() -> dict[str, int]:
+    for library in _libraries():
+        for names in _THREADS:
+            found = [getattr(library, name, None) for name in names]
+            if None not in found:
+                get_threads, set_threads = map(_address, found)
+                return {"guard": _guard.ctypes.data, "get_threads": get_threads, "set_threads": set_threads}
+    return {}
+
+
+def _after_fork() -> None:
+    """In a forked child: whoever was in a kernel is not here."""
+    words = _guard_words() if _guard[1] else {}
+    if words:
+        ctypes.CFUNCTYPE(None, ctypes.c_int)(words["set_threads"])(int(_guard[2]))
+    _guard[:] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _libraries() -> list[Any]:

@@ -18,7 +18,8 @@ from . import blas
 from .memory import HEAD, SIZES, Input, Memory, Written
 
 _COLUMN_BYTES = 1 << 18  # the columns of one product stay in cache
-_CHUNKS = 4
+_CHUNKS = 16
+_SCRATCH_BYTES = 1 << 26  # of all chunks
 _TAB = "    "
 _VECTOR = 64  # bytes
 
@@ -29,7 +30,6 @@ chunk = lo // step
 image_at = scratch + chunk * scratch_bytes
 columns_at = image_at + image_bytes
 image = pointer_{kind}(image_at)
-columns = pointer_{kind}(columns_at)
 """
 _CLEAR = """
 for i in range(image_size):
@@ -56,37 +56,60 @@ while first < count0:
     stop = least(first + rows, count0)
     width = (stop - first) * count1 * count2
 """
-# Over the columns in their order; `at` counts their elements, `source` is where a row of windows begins in the image.
+# Over the columns in their order: `to` is the address of a row of them, `source` that of where its windows begin in the image.
 _COLUMNS = """
-at = 0
+to = columns_at
+for c in range(channels):
+    for k0 in range(kernel0):
+        for k2 in range(kernel2):
+            source = image_at + ((c * l0 + first * stride0 + k0 * gap0) * l2 + k2 * gap2) * {size}
+            for o0 in range(first, stop):
+                {row}
+                to += count2 * {size}
+                source += stride0 * l2 * {size}
+"""
+_COLUMNS_OF_THREE = """
+to = columns_at
 for c in range(channels):
     for k0 in range(kernel0):
         for k1 in range(kernel1):
             for k2 in range(kernel2):
+                plane = image_at + (((c * l0 + first * stride0 + k0 * gap0) * l1 + k1 * gap1) * l2 + k2 * gap2) * {size}
                 for o0 in range(first, stop):
+                    source = plane
                     for o1 in range(count1):
-                        source = ((c * l0 + o0 * stride0 + k0 * gap0) * l1 + o1 * stride1 + k1 * gap1) * l2 + k2 * gap2
+                        {row}
+                        to += count2 * {size}
+                        source += stride1 * l2 * {size}
+                    plane += stride0 * l1 * l2 * {size}
 """
-_SPREAD_VECTORS = """
+# What is done with a row: in one vector, in several, or element by element.
+_SPREAD = (
+    "copy_vector_{kind}(to, source)",
+    """
 j = 0
 while j < count2:
-    copy_vector_{kind}(columns_at + (at + j) * {size}, image_at + (source + j) * {size})
+    copy_vector_{kind}(to + j * {size}, source + j * {size})
     j += {lanes}
-"""
-_SPREAD_ELEMENTS = """
+""",
+    """
 for j in range(count2):
-    columns[at + j] = image[source + j * stride2]
-"""
-_ADD_VECTORS = """
+    pointer_{kind}(to)[j] = pointer_{kind}(source)[j * stride2]
+""",
+)
+_ADD = (
+    "add_vector_{kind}(source, to, count2)",
+    """
 j = 0
 while j < count2:
-    add_vector_{kind}(image_at + (source + j) * {size}, columns_at + (at + j) * {size}, count2 - j)
+    add_vector_{kind}(source + j * {size}, to + j * {size}, count2 - j)
     j += {lanes}
-"""
-_ADD_ELEMENTS = """
+""",
+    """
 for j in range(count2):
-    image[source + j * stride2] += columns[at + j]
-"""
+    pointer_{kind}(source)[j * stride2] += pointer_{kind}(to)[j]
+""",
+)
 _RESULT = """
 r = pointer_{kind}(word(r_cell) + place * (channels * length0 * length1 * length2 * {size}))
 """
@@ -114,16 +137,25 @@ g = word(g_cell) + (sample * g_sample + group * results * g_channel + first * co
 {product}(gemm, depth, width, results, weights, 1, depth, g, 0, g_channel, 0, columns_at, width)
 """
 _MULTIPLY_WEIGHT = """
-total = total_at + group * results * depth * {size}
+total = turned_at + group * results * depth * {size}
 g = word(g_cell) + (sample * g_sample + group * results * g_channel + first * count1 * count2) * {size}
-{product}(gemm, results, depth, width, g, 0, g_channel, columns_at, 1, width, 1, total, depth)
+{product}(gemm, depth, results, width, columns_at, 0, width, g, 1, g_channel, 1, total, results)
 """
-_CLEAR_TOTAL = """
+# The sum over samples: of turned matrices, since BLAS is faster so, until the end.
+_BEGIN_TOTAL = """
 total_size = groups * results * depth
-total_at = totals + chunk * total_size * {size}
-t = pointer_{kind}(total_at)
+turned_at = columns_at + columns_bytes
+turned = pointer_{kind}(turned_at)
 for i in range(total_size):
-    t[i] = {kind}(0)
+    turned[i] = {kind}(0)
+"""
+_END_TOTAL = """
+total = pointer_{kind}(totals + chunk * total_size * {size})
+for group in range(groups):
+    of_group = group * results * depth
+    for o in range(results):
+        for d in range(depth):
+            total[of_group + o * depth + d] = turned[of_group + d * results + o]
 """
 
 
@@ -138,7 +170,7 @@ class _Total(NamedTuple):
 class _Kernel:
     """The words and the text of a kernel of a convolution with these shapes."""
 
-    def __init__(self, kind: str, x_shape: Shape, w_shape: Shape, counts: Shape, parameters: dict[str, Any]) -> None:
+    def __init__(self, kind: str, x_shape: Shape, w_shape: Shape, counts: Shape, parameters: dict[str, Any], gap: int = 0) -> None:
         self.kind = kind
         self.size = SIZES[kind]
         self.names: dict[str, Memory] = {}
@@ -147,6 +179,7 @@ class _Kernel:
         groups = parameters["groups"]
         kernel = w_shape[2:]
         padding = parameters["padding"]
+        self.ndim = len(kernel)
         self.depth = math.prod(w_shape[1:])
         self.stride = parameters["stride"][-1]
         begins = [max(-low, 0) for low, _ in padding]
@@ -158,6 +191,8 @@ class _Kernel:
             ("l", padded_lengths(lengths, padding), 1),
         ]
         self.sizes = {name: _three(values, other) for name, values, other in per_dimension}
+        l0, l1, l2 = self.sizes["l"]
+        self.sizes["l"] = (l0, l1, l2 + gap)
         self.words(groups=groups, channels=channels // groups, results=w_shape[0] // groups, depth=self.depth)
         for name, values in self.sizes.items():
             self.words(**{f"{name}{axis}": value for axis, value in enumerate(values)})
@@ -165,12 +200,19 @@ class _Kernel:
         row_bytes = self.depth * count1 * count2 * self.size
         rows = max(min(_COLUMN_BYTES // row_bytes, count0), 1)
         image_size = channels // groups * math.prod(self.sizes["l"])
-        image_bytes = -(-image_size * self.size // _VECTOR) * _VECTOR + _VECTOR
-        scratch_bytes = image_bytes + -(-rows * row_bytes // _VECTOR) * _VECTOR + _VECTOR
+        image_bytes, columns_bytes = _bytes_of_vectors(image_size * self.size), _bytes_of_vectors(rows * row_bytes)
         self.count = self.samples * groups
-        self.step = -(-self.count // _CHUNKS)
-        self.words(rows=rows, image_size=image_size, image_bytes=image_bytes, scratch_bytes=scratch_bytes, step=self.step)
-        self.names["scratch"] = Memory("scratch", scratch_bytes)
+        self.words(rows=rows, image_size=image_size, image_bytes=image_bytes, columns_bytes=columns_bytes)
+        self.scratch(image_bytes + columns_bytes)
+        self.guard = blas.guard(self.count, w_shape[0] // groups * self.depth * rows * count1 * count2)
+        self.words(**self.guard)
+
+    def scratch(self, size: int) -> None:
+        """Ask for memory of so many bytes a chunk; the more they are, the fewer chunks."""
+        chunks = max(min(_SCRATCH_BYTES // size, _CHUNKS), 1)
+        self.step = -(-self.count // chunks)
+        self.names["scratch"] = Memory("scratch", size)
+        self.words(scratch_bytes=size, step=self.step)
 
     def words(self, **values: int) -> None:
         """Give names to integers."""
@@ -200,12 +242,17 @@ class _Kernel:
         self.words(g_sample=sample, g_channel=channel)
         return tuple(strides) == contiguous_strides(counts) and channel >= math.prod(counts)
 
-    def columns(self, vectors: str, elements: str) -> str:
-        """Return the loop over the columns: with vectors where windows are next to each other."""
-        return _COLUMNS + indent(vectors if self.stride == 1 else elements, 6 * _TAB) + 6 * _TAB + "at += count2\n"
+    def columns(self, ways: tuple[str, str, str]) -> str:
+        """Return the loop over the columns, with what is done with a row: vectors are for windows that are next to each other."""
+        way = 2 if self.stride != 1 else 0 if self.sizes["count"][-1] * self.size <= _VECTOR else 1
+        loop = _COLUMNS_OF_THREE if self.ndim == 3 else _COLUMNS
+        (begin,) = re.findall(r"^( *)\{row\}$", loop, re.MULTILINE)
+        return loop.replace(f"{begin}{{row}}\n", indent(f"{ways[way]}\n", begin))
 
     def write(self, text: str, product: str, combinations: list[Any]) -> Written:
         """Return the kernel with this text."""
+        if self.guard:
+            text = f"begin_alone(guard, get_threads, set_threads)\n{text}end_alone(guard, set_threads)\n"
         values = {"kind": self.kind, "size": self.size, "lanes": _VECTOR // self.size, "product": product}
         body = text.format(**values, x_2=self.x_2)
         names = [name for name in self.names if re.search(rf"\b{name}\b", body)]
@@ -213,6 +260,11 @@ class _Kernel:
         lines = [line for line in f"{head}{body}return 0".splitlines() if line]
         source = f"{HEAD}\n\ndef kernel(args, lo, hi):\n" + "".join([f"{_TAB}{line}\n" for line in lines])
         return Written(source, [self.names[name] for name in names], self.count, self.step, combinations)
+
+
+def _bytes_of_vectors(size: int) -> int:
+    """Return the bytes of so many, in whole vectors and with one more behind the end."""
+    return (-(-size // _VECTOR) + 1) * _VECTOR
 
 
 def _three(values: Any, other: int) -> tuple[int, int, int]:
@@ -240,7 +292,7 @@ def lower_convolution(node: Any, operands: list[Any]) -> Written | None:
     kernel.words(gemm=routine.address)
     if not kernel.read_weights(w, w_shape):
         return None
-    blocks = _in_blocks(kernel.columns(_SPREAD_VECTORS, _SPREAD_ELEMENTS) + _MULTIPLY)
+    blocks = _in_blocks(kernel.columns(_SPREAD) + _MULTIPLY)
     return kernel.write(_BEGIN + _CLEAR + _PLACES + indent(_COPY_IN + blocks, _TAB), routine.caller, [])
 
 
@@ -251,12 +303,13 @@ def lower_convolution_input(node: Any, operands: list[Any]) -> Written | None:
     routine = _routine(node, operands)
     if routine is None:
         return None
-    kernel = _Kernel(g.kind, node.type.shape, w_shape, g_shape[2:], node.parameters)
+    apart = _VECTOR // SIZES[g.kind]  # a processor waits long for what it reads to be written, if that began elsewhere
+    kernel = _Kernel(g.kind, node.type.shape, w_shape, g_shape[2:], node.parameters, apart)
     kernel.cell("r_cell", node.slot)
     kernel.words(gemm=routine.address)
     if not kernel.read_weights(w, w_shape) or not kernel.read_result(g, g_shape[2:]):
         return None
-    blocks = _in_blocks(_MULTIPLY_INPUT + kernel.columns(_ADD_VECTORS, _ADD_ELEMENTS))
+    blocks = _in_blocks(_MULTIPLY_INPUT + kernel.columns(_ADD))
     copy = _RESULT + (_CROP if kernel.has_crop else "") + _COPY_OUT
     return kernel.write(_BEGIN + _PLACES + indent(_CLEAR + blocks + copy, _TAB), routine.caller, [])
 
@@ -274,10 +327,11 @@ def lower_convolution_weight(node: Any, operands: list[Any]) -> Written | None:
     if not kernel.read_result(g, g_shape[2:]):
         return None
     length = node.type.numel
+    kernel.scratch(kernel.names["scratch"].value + _bytes_of_vectors(length * kernel.size))
     kernel.names["totals"] = Memory("partial", (node.slot, length))
-    blocks = _in_blocks(kernel.columns(_SPREAD_VECTORS, _SPREAD_ELEMENTS) + _MULTIPLY_WEIGHT)
+    blocks = _in_blocks(kernel.columns(_SPREAD) + _MULTIPLY_WEIGHT)
     total = _Total(node.slot, x.kind)
-    text = _BEGIN + _CLEAR + _CLEAR_TOTAL + _PLACES + indent(_COPY_IN + blocks, _TAB)
+    text = _BEGIN + _CLEAR + _BEGIN_TOTAL + _PLACES + indent(_COPY_IN + blocks, _TAB) + _END_TOTAL
     return kernel.write(text, routine.caller, [(total, x.kind, length, -(-kernel.count // kernel.step))])
 
 

@@ -44,13 +44,22 @@ def folder() -> Path:
     chosen = os.environ.get("TAPEGRAD_CACHE_DIR")
     if chosen:
         return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home())
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    try:
+        if sys.platform == "win32":
+            base = os.environ.get("LOCALAPPDATA") or str(Path.home())
+        elif sys.platform == "darwin":
+            base = str(Path.home() / "Library" / "Caches")
+        else:
+            base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    except RuntimeError:  # a user without a home
+        return Path(_temporary().name)
     return Path(base) / "tapegrad"
+
+
+@cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that is this process's own and goes with it."""
+    return tempfile.TemporaryDirectory(prefix="tapegrad-", ignore_cleanup_errors=True)
 
 
 def path_of(source: str) -> Path:
@@ -91,7 +100,7 @@ def read(path: Path) -> tuple[str, bytes] | None:
 def keep(path: Path, entry: bytes) -> None:
     """Write an entry: at once or not at all, so that no other process reads a half of it. Raises OSError if it cannot be."""
     global _writes
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is in it will be run
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=_UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -91,7 +91,7 @@ def kernel(run, pool, unused):
                 while atomic_word(pool + DONE) < chunks:
                     pause()
                     waited += 1
-                    if waited % 1024 == 0:
+                    if waited % 128 == 0:
                         call(word(pool + YIELD), 0, 0, 0)
                 failed = word(pool + FAILED)
                 store_atomic_word(pool, 0)

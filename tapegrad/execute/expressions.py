@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from .. import dtypes
-from .vector_maths import FUNCTIONS
+from .vector_maths import FUNCTIONS, SUFFIXES
 
 KINDS = {
     dtypes.float32: "f4",
@@ -48,7 +48,7 @@ def expression_for(node: Any) -> str | None:
 
 
 def _exists(name: str, kind: str) -> bool:
-    return name in _SCALARS or name == "T" or (name in FUNCTIONS and kind in ("f4", "f8"))
+    return name in _SCALARS or name == "T" or (name in FUNCTIONS and kind in [SUFFIXES[dtype] for dtype in FUNCTIONS[name].dtypes])
 
 
 def _functions(expression: str) -> set[str]:

@@ -415,9 +415,9 @@ class Writer:
 def _imports(text: str) -> str:
     """Return the imports of the vector maths that a kernel's text calls."""
     lines = []
-    for name, (module, _) in sorted(FUNCTIONS.items()):
+    for name, function in sorted(FUNCTIONS.items()):
         lines += [
-            f"from tapegrad.execute.vector_maths.{module} import {name}_{kind}\n"
+            f"from tapegrad.execute.vector_maths.{function.module} import {name}_{kind}\n"
             for kind in ("f4", "f8")
             if f"{name}_{kind}(" in text
         ]

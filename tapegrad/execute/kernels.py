@@ -20,6 +20,7 @@ LIMIT = 4000  # kernels of a process: machine code is never given back
 _addresses: dict[str, int] = {}
 _records: dict[str, tuple[str, ...]] = {}  # of a kernel's source: the primitives that it does the work of
 _warned: set[str] = set()
+_is_requested = False  # anything, in the background
 _lock = threading.RLock()
 
 
@@ -62,8 +63,10 @@ def note_records(source: str, records: Iterable[str]) -> None:
 
 def request(sources: Iterable[str]) -> None:
     """Let the kernels of these sources be compiled in the background, where they are not there yet."""
+    global _is_requested
     from .background import background
 
+    _is_requested = True
     try:
         with _lock:
             missing = [source for source in sources if source not in _addresses and not disk_cache.path_of(source).exists()]
@@ -84,6 +87,10 @@ def address_of(source: str) -> int:
             if len(_addresses) >= LIMIT:
                 raise NoKernel(f"there are {LIMIT} compiled kernels, the most that a process may have: what is new is interpreted")
             found = _addresses[source] = _load(source)
+            if _is_requested:
+                from .background import background
+
+                background.done(source)
     return found
 
 

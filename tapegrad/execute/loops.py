@@ -60,6 +60,26 @@ class Loop:
         """Return what the steps read from outside."""
         return [operand for operand in self.operands() if operand.__class__ is Input]
 
+    def refine(self, lengths: Shape, split: int | None) -> bool:
+        """Divide dimensions (of those before a split, if one is given) so that elements of this shape are the loop's own, in order.
+
+        What a product makes and what is reshaped of it then join, such as a bias added to a matrix and a norm of its batches.
+        """
+        rows, rest = (self.shape, ()) if split is None else (self.shape[:split], self.shape[split:])
+        finer = common_division(rows, lengths)
+        if finer is None:
+            return False
+        shape = (*finer, *rest)
+        if shape != self.shape:
+            for step in self.steps.values():
+                for operand in step.operands:
+                    if operand.__class__ is Input:
+                        over = self.shape if len(operand.strides) == len(self.shape) else self.shape[: self.split]
+                        operand.strides = divided(operand.strides, over, shape)
+            self.split = None if self.split is None else place_in(self.split, self.shape, shape)
+            self.shape = shape
+        return True
+
     def allows(self, split: int | None, inputs: list[tuple[str, Input]]) -> bool:
         """Whether the loop can split there, with these further inputs: each row's columns must be evenly spaced."""
         if split is None:
@@ -286,12 +306,13 @@ class Fusion:
         for stage in self._candidates(node):
             if stage.count >= MOST_STEPS or len(stage.inputs()) >= MOST_OPERANDS:
                 continue
-            if stage.shape == lengths:
+            if stage.refine(lengths, None):
                 operands = self._operands(node, shape, stage, FULL)
                 inputs = [(FULL, o) for o in operands or () if o.__class__ is Input]
-                if operands is not None and stage.allows(split if split is not None else stage.split, inputs):
-                    return self._put(stage, Step(node, level or FULL, reduction, operands), split)
-            if stage.split is not None and lengths == stage.shape[: stage.split] and level in (None, TOTAL):
+                place = None if split is None else place_in(split, lengths, stage.shape)
+                if operands is not None and stage.allows(stage.split if place is None else place, inputs):
+                    return self._put(stage, Step(node, level or FULL, reduction, operands), place)
+            if stage.split is not None and level in (None, TOTAL) and stage.refine(lengths, stage.split):
                 operands = self._operands(node, shape, stage, ROW)
                 if operands is not None and any([o.__class__ is int for o in operands]):
                     return self._put(stage, Step(node, level or ROW, reduction, operands), None)
@@ -317,6 +338,7 @@ class Fusion:
     def _operands(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
         """Return the operands as a loop has them, or None if it cannot reach one of them."""
         found: list[Any] = []
+        lengths = tuple([length for length in shape if length != 1])
         for operand in node.operands:
             if operand.type.is_number:
                 if self._ready(operand.slot) >= loop.place:
@@ -328,6 +350,7 @@ class Fusion:
             if layout is None:
                 return None
             strides = _aligned(operand.type.shape, layout, shape)
+            strides = divided(strides, lengths, loop.shape if level == FULL else loop.shape[: loop.split])
             step = loop.steps.get(base)
             if step is None:
                 if self._ready(base) >= loop.place:
@@ -384,6 +407,61 @@ class Fusion:
         place = self.places.get(slot)
         stage = None if place is None else self.stages[place]
         return stage if isinstance(stage, Window) else None
+
+
+def common_division(first: Shape, second: Shape) -> Shape | None:
+    """Return the coarsest shape that both can be divided into, in the order of their elements, or None if there is none.
+
+    >>> common_division((10, 24), (2, 5, 24)), common_division((4, 6), (8, 3)), common_division((4, 6), (6, 4))
+    ((2, 5, 24), (4, 2, 3), None)
+    """
+    if first == second:
+        return first
+    found = []
+    left, right = list(first), list(second)
+    while left and right:
+        small, large = (left, right) if left[0] <= right[0] else (right, left)
+        length = small.pop(0)
+        if large[0] % length:
+            return None
+        found.append(length)
+        large[0] //= length
+        if large[0] == 1:
+            large.pop(0)
+    return None if left or right else tuple(found)
+
+
+def place_in(place: int, shape: Shape, finer: Shape) -> int:
+    """Return where in a finer shape the dimension begins that is at this place of the shape.
+
+    >>> place_in(1, (10, 24), (2, 5, 24))
+    2
+    """
+    left = 1
+    for length in shape[:place]:
+        left *= length
+    found = 0
+    while left > 1:
+        left //= finer[found]
+        found += 1
+    return found
+
+
+def divided(strides: Shape, shape: Shape, finer: Shape) -> Shape:
+    """Return the strides over a finer shape; it may go on after the dimensions that there are strides for.
+
+    >>> divided((24, 1), (10, 24), (2, 5, 24)), divided((1,), (10,), (2, 5, 24))
+    ((120, 24, 1), (5, 1))
+    """
+    found: list[int] = []
+    for axis, stride in enumerate(strides):
+        begin, end = place_in(axis, shape, finer), place_in(axis + 1, shape, finer)
+        own = []
+        for length in reversed(finer[begin:end]):
+            own.append(stride)
+            stride *= length
+        found += reversed(own)
+    return tuple(found)
 
 
 def _reached(level: str, wanted: str, loop: Loop) -> Shape | None:

@@ -7,6 +7,7 @@ other and with their neighbours, and what lies between them is never in memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -142,6 +143,27 @@ def _logsumexp(parts: Parts, a: Any, axes: Shape, keepdims: bool) -> bool:
     return True
 
 
+def _vector_norm(parts: Parts, a: Any, order: float, axes: Shape, keepdims: bool) -> bool:
+    """Orders for which no power is to be computed."""
+    found = _NORMS.get(order)
+    dtype = a.type.dtype
+    if found is None or dtype is not parts.node.type.dtype:
+        return False
+    expression, name, root = found
+    reduced = parts.row(name, parts.formula(expression, dtype, a.type.shape, a), axes=axes, keepdims=keepdims)
+    parts.formula(root, dtype, parts.node.type.shape, reduced)
+    return True
+
+
+_NORMS = {
+    math.inf: ("abs(a)", "reduce_max", "a"),
+    -math.inf: ("abs(a)", "reduce_min", "a"),
+    0: ("where(a != T(0), T(1), T(0))", "reduce_sum", "a"),
+    1: ("abs(a)", "reduce_sum", "a"),
+    2: ("a * a", "reduce_sum", "sqrt(a)"),
+}
+
+
 # Reductions over any axes: the last adjacent ones first, which are the columns of a loop or of its rows
 
 
@@ -207,5 +229,6 @@ LOWERINGS: dict[str, Callable[..., bool]] = {
     "logsumexp": _logsumexp,
     "masked_fill": _masked_fill,
     "reshape": _reshape,
+    "vector_norm": _vector_norm,
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all")},
 }

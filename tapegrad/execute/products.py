@@ -6,6 +6,7 @@ a loop the rows of the left matrices belong to the batch.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ..tape.types import Shape
@@ -15,6 +16,7 @@ from .memory import HEAD, SIZES, Input, Memory, Written
 _SMALL = 64  # multiplications: BLAS takes longer to be called than so many take in a loop
 _FEW = 4096  # multiplications that take less time in a loop than NumPy takes to be called
 _CHUNK = 1 << 18  # multiplications that one call of a kernel does, at least
+_MOST_CHUNKS = 64
 
 
 class Matrices(NamedTuple):
@@ -142,15 +144,14 @@ class _Kernel:
                 terms.append(f"p{axis} * {name}{axis}")
         self.place.append(f"{name} = {' + '.join(terms)}")
 
-    def write(self, body: list[str]) -> Written:
-        """Return the kernel that does this for each place in the batch."""
+    def write(self, body: list[str], *around: str) -> Written:
+        """Return the kernel that does this for each place in the batch, with something before all of them and behind."""
         product = self.product
-        count = 1
-        for length in product.batch:
-            count *= length
-        lines = [*self.head, "for place in range(lo, hi):", *[f"    {line}" for line in (*self.place, *body)], "return 0"]
+        count = math.prod(product.batch)
+        loop = ["for place in range(lo, hi):", *[f"    {line}" for line in (*self.place, *body)]]
+        lines = [*self.head, *around[:1], *loop, *around[1:], "return 0"]
         text = "def kernel(args, lo, hi):\n" + "".join([f"    {line}\n" for line in lines])
-        step = -(-_CHUNK // (product.m * product.n * product.k))
+        step = max(-(-_CHUNK // (product.m * product.n * product.k)), -(-count // _MOST_CHUNKS))
         return Written(f"{HEAD}\n\n{text}", self.words, count, min(step, count), [])
 
 
@@ -164,8 +165,14 @@ def _by_blas(product: Product, result: int) -> Written | None:
     for name, (turn, distance) in (("a", of_a), ("b", of_b)):
         kernel.word(f"turn_{name}", "word", turn)
         kernel.word(f"from_{name}", "word", distance)
+    guard = blas.guard(math.prod(product.batch), product.m * product.n * product.k)
+    for name, value in guard.items():
+        kernel.word(name, "word", value)
     c = f"word(to) + place * (m * n * {kernel.size})"
-    return kernel.write([f"{routine.caller}(gemm, m, n, k, a, turn_a, from_a, b, turn_b, from_b, 0, {c}, n)"])
+    body = [f"{routine.caller}(gemm, m, n, k, a, turn_a, from_a, b, turn_b, from_b, 0, {c}, n)"]
+    if guard:
+        return kernel.write(body, "begin_alone(guard, get_threads, set_threads)", "end_alone(guard, set_threads)")
+    return kernel.write(body)
 
 
 def _order(rows: int, columns: int, matrix: Matrices) -> tuple[int, int] | None:

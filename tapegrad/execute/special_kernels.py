@@ -11,22 +11,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import special_indexing, special_losses, special_movement, special_scans
+from . import special_indexing, special_losses, special_movement, special_reductions, special_scans
 from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
+from .pools import lower_max_pool, lower_mean_pool, lower_mean_pool_transpose, lower_scatter
 from .products import lower_product
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
     **special_movement.KERNELS,
+    **special_reductions.KERNELS,
     **special_scans.KERNELS,
+    "adaptive_avg_pool": lower_mean_pool,
+    "adaptive_avg_pool_transpose": lower_mean_pool_transpose,
+    "adaptive_max_pool": lower_max_pool,
+    "avg_pool": lower_mean_pool,
+    "avg_pool_transpose": lower_mean_pool_transpose,
     "convolution": lower_convolution,
     "convolution_input": lower_convolution_input,
     "convolution_weight": lower_convolution_weight,
     "matmul": lower_product,
     "matmul_nt": lower_product,
     "matmul_tn": lower_product,
+    "max_pool": lower_max_pool,
+    "pool_scatter": lower_scatter,
 }
 
 

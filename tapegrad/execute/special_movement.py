@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tape.types import Shape, contiguous_strides
+from ..primitives.declare import TABLE
+from ..tape.types import Shape, contiguous_strides, make_type
 from .expressions import KINDS
 from .memory import Number, Written, stored_kind
 from .special_source import Source, block, copy, copy_from, fill, is_even, position, product, rows_per_call, without
@@ -148,6 +149,47 @@ for r in range(lo, hi):
     return lower
 
 
+def _update(node: Any, operands: list[Any]) -> _Kernels:
+    """A copy, into which the new view is written: its strides are known, where it begins perhaps not yet."""
+    x, new, *numbers = operands
+    types = [operand.type for operand in node.operands]
+    if new.__class__ is Number or new.kind != x.kind or not node.type.numel:
+        return None
+    copied = copy(node.type.shape, x, node.slot, x.kind)
+    code = Source()
+    begin = ["0"]
+    view = make_type(types[0].dtype, types[0].shape)
+    given = list(zip(numbers, types[2:], strict=True))
+    for link, (name, parameters, count) in enumerate(node.parameters["chain"]):
+        primitive = TABLE[name]
+        named = dict(zip(primitive.parameters, parameters, strict=True))
+        own = [given.pop(0) for _ in range(count)]
+        _, shape, *strides = primitive.type_rule(view, *[type_ for _, type_ in own], **named)
+        if name not in _LINKS or not strides or strides[0] is None:
+            return None
+        if name in ("select", "slice_axis"):
+            axis, last = named["axis"], (named["length"] - 1) * named["step"] if name == "slice_axis" else 0
+            found = position(code, f"start{link}", own[0][0], view.shape[axis], last) if product(shape) else ""
+            if found is None:
+                return None
+            if found:
+                code.head.append(found)
+                code.integer(f"stride{link}", view.strides[axis])
+                begin.append(f"start{link} * stride{link}")
+        elif name == "diagonal":
+            offset = named["offset"]
+            code.integer(f"place{link}", abs(offset) * view.strides[named["axis2" if offset > 0 else "axis1"]])
+            begin.append(f"place{link}")
+        view = make_type(view.dtype, shape, strides[0])
+    if not view.numel:
+        return [copied]
+    code.head.append(f"begin = {' + '.join(begin)}")
+    return [copied, copy_from(code, view.shape, new, node.slot, x.kind, (new.strides, view.strides))]
+
+
+_LINKS = frozenset(("alias", "detach", "diagonal", "permute", "reshape", "select", "slice_axis", "unfold"))
+
+
 def _converted(node: Any, operands: list[Any]) -> _Kernels:
     """A part's Python number: see lowering."""
     return _filled(node, KINDS[node.type.dtype], value=operands[0])
@@ -161,6 +203,7 @@ KERNELS = {
     "fold": _fold,
     "concatenate": _concatenate,
     "roll": _roll,
+    "update": _update,
     "tril": _triangle("<="),
     "triu": _triangle(">="),
 }

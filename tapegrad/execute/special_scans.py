@@ -7,6 +7,7 @@ from typing import Any
 from ..tape.types import Shape, contiguous_strides
 from .expressions import KINDS, cast
 from .memory import Input, Written, loaded
+from .special_reductions import stacks
 from .special_source import Source, block, is_even, merged, product, rows_per_call, without
 
 
@@ -44,6 +45,12 @@ def _running(identity: int, sign: str) -> Any:
         if not node.type.numel or kind == "b1":
             return None
         wide = "f8" if kind in ("f4", "f8") else "i8"
+        found = stacks(a, node.operands[0].type.shape, [node.parameters["axis"]])
+        if found is not None:
+            found.code.elements("y", node.slot, kind)
+            value = cast(loaded(found.element, a.kind), wide, a.kind)
+            each = f"a = total[j] {sign} {value}\ntotal[j] = a\ny[(r * count + i) * n + j] = {kind}(a)"
+            return found.written(wide, f"{wide}({identity})", each)
         lines = _Lines(node, a, contiguous_strides(node.type.shape))
         lines.code.elements("y", node.slot, kind)
         return lines.written(f"""\

@@ -159,7 +159,15 @@ def draft_plan(plan: Plan, environment: list[Any]) -> Any:
                     values[slot] = None
     except Exception:  # it is the interpreter that gives the error to whoever reads the result
         return None
-    return Program(plan.nodes, plan.live, plan.residuals, {slot: layout for slot, layout in layouts.items() if layout is not None})
+    found = {slot: layout for slot, layout in layouts.items() if layout is not None}
+    try:
+        return Program(plan.nodes, plan.live, plan.residuals, found)
+    except Exception as error:  # whatever it is, there is the interpreter
+        from .kernels import warn_once
+
+        text = f"{type(error).__name__}: {error}"
+        warn_once("not written", f"a plan cannot be compiled, so it is interpreted. This is a mistake in tapegrad; please report {text}")
+        return None
 
 
 def compile_plan(plan: Plan, environment: list[Any]) -> Any:

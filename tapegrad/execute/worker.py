@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import signal
 import struct
 import sys
 import threading
@@ -108,7 +107,6 @@ def compile_entry(source: str) -> Reply:
 
 def main() -> None:
     """Compile what the input asks for, until it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which this process ends with
     output = open(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # whatever else is printed is no message
     stream = open(0, "rb", buffering=0, closefd=False)

@@ -133,7 +133,8 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
         return
     known = node.length - segment.grown_at
     departs = known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES)
-    if node.has_records and (node.is_full or (departs and state.capture is None)):
+    ends = state.capture is None and (departs or node.begins_again(key[0]))
+    if node.has_records and (node.is_full or ends):
         from .materialise import materialise
 
         node.departures += 1

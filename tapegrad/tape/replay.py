@@ -18,10 +18,11 @@ from ..primitives.reductions import reduce_sum
 from ..tensor import Tensor, new_tensor
 from .checks import check_versions
 from .constants import full
+from .long_sweeps import LONG, long_key, remember_long
 from .materialise import materialise
 from .record import address_of, history_address
 from .remember import recall, remember, sweep_key
-from .segment import Segment, in_grad_mode, state
+from .segment import Segment, in_grad_mode, open_segment, state
 from .trace import IMPORT, SEALED, Node, path_to
 
 FREED = (
@@ -54,6 +55,7 @@ class Sweep:
         self.retain_graph = retain_graph
         self.releases_targets = releases_targets
         self.handles: dict[int, Any] = {}  # of the segment being replayed
+        self.arrivals: list[tuple[int, Any]] = []  # likewise
         self.replayed: list[tuple[Segment, list[Node]]] = []
 
     def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
@@ -91,8 +93,12 @@ class Sweep:
 
     def _replay_all(self) -> None:
         while self.queue:
-            self._replay_segment(heapq.heappop(self.queue)[2])
-        self.handles = {}  # what is held is computed
+            segment = heapq.heappop(self.queue)[2]
+            self._replay_segment(segment)
+            self.handles = {}  # what is held is computed
+            if self.queue and _trace_of(segment).length >= LONG:
+                # The segments of a long loop are the same trace: so are their adjoints, where they begin a segment too.
+                materialise(state.segment)
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
@@ -120,9 +126,46 @@ class Sweep:
         adjoints[slot] = cotangent if seen is None else seen + cotangent
 
     def _replay_segment(self, segment: Segment) -> None:
-        adjoints = self.adjoints[segment]
-        self.handles = {}
+        """Replay a segment: what it appends for a long one is remembered."""
+        adjoints = self.adjoints.pop(segment)
         trace = _trace_of(segment)
+        key = None if self.create_graph else long_key(segment, trace, adjoints, self._options(segment))
+        known = None if key is None or trace.sweeps is None else trace.sweeps.get(key)
+        arrivals = None if known is None else known.repeat(segment, adjoints)
+        if known is not None and arrivals is not None:
+            replayed = known.nodes
+        else:
+            opened = open_segment(is_long=True) if key is not None else None
+            begin = state.segment.node
+            given = {id(adjoint): (True, slot) for slot, adjoint in adjoints.items()}
+            kept = list(adjoints.values())  # as long as their identities are looked at
+            arrivals, replayed = self._replay_records(segment, trace, adjoints)
+            if opened is not None:
+                given.update({id(handle): (False, slot) for slot, handle in self.handles.items()})
+                remember_long(trace, key, opened, begin, given, arrivals, replayed)
+            del kept
+        self.replayed.append((segment, replayed))
+        for slot, cotangent in arrivals:
+            if slot in segment.leaves:
+                self._reach_leaf(segment.leaves[slot], cotangent)
+            else:
+                self._follow(segment.origins[slot], cotangent)
+
+    def _options(self, segment: Segment) -> Any:
+        """Return what the sweep over a segment depends on besides what is there."""
+        if any([address[0] is segment for address in self.target_addresses]):
+            return object()  # its adjoints are watched: never met again
+        needed = None if self.needed is None else frozenset(self.needed.get(segment, _NOTHING))
+        return (needed, self.releases_targets)
+
+    def _replay_records(self, segment: Segment, trace: Node, adjoints: dict[int, Any]) -> tuple[list[tuple[int, Any]], list[Node]]:
+        """Replay the records of a segment; return the cotangents that arrive at outside values and leaves, by slot, in order.
+
+        They go on when the segment is done: several are added in the order of the records that they come from, however
+        the tape was cut into segments. Also returned are the records that gave residuals.
+        """
+        self.handles = {}
+        self.arrivals = []
         replayed: list[Node] = []
         for node in reversed(path_to(trace)):
             if not adjoints:
@@ -131,7 +174,7 @@ class Sweep:
             if node.primitive.makes_leaf:
                 cotangent = adjoints.pop(node.slot, None)
                 if cotangent is not None:
-                    self._reach_leaf(segment.leaves[node.slot], cotangent)
+                    self.arrivals.append((node.slot, cotangent))
                 continue
             if len(outputs) == 1:
                 cotangent = adjoints.pop(node.slot, None)
@@ -146,7 +189,7 @@ class Sweep:
                     if part is not None:
                         self._watch(segment, output.slot, part)
             if node.primitive is IMPORT:
-                self._follow(segment.origins[node.slot], cotangent)
+                self.arrivals.append((node.slot, cotangent))
             else:
                 wanting = self._wanting(segment, node)
                 leads_on = any(wanting)  # else it made a target: what it was made of is not asked for
@@ -155,8 +198,7 @@ class Sweep:
                     replayed.append(node)
                 if leads_on:
                     self._replay_record(segment, node, cotangent, adjoints, wanting)
-        del self.adjoints[segment]
-        self.replayed.append((segment, replayed))
+        return self.arrivals, replayed
 
     def _check_residuals(self, segment: Segment, node: Node) -> None:
         """Raise where the values that a record saved are there no more, or were modified."""
@@ -243,13 +285,12 @@ class Sweep:
     def _contribute(self, segment: Segment, adjoints: dict[int, Any], node: Node, place: int, result: Any) -> None:
         """Add a rule's result to the adjoint of the operand at this place, summed and cast to the operand's type.
 
-        For an outside value it goes on to where that came from at once, so that several are added in the order of the
-        records that they come from, however the tape was cut into segments.
+        For an outside value it is noted as it is, so that several are added in the order of the records that they come from.
         """
         operand = node.operands[place]
         result = fit(result, operand.type)
         if operand.node.primitive is IMPORT:
-            self._follow(segment.origins[operand.slot], result)
+            self.arrivals.append((operand.slot, result))
             return
         seen = adjoints.get(operand.slot)
         adjoints[operand.slot] = result if seen is None else seen + result

@@ -91,11 +91,11 @@ class ThreadState(threading.local):
 state = ThreadState()
 
 
-def open_segment() -> Segment:
-    """Return the thread's open segment, a new one if the last is sealed."""
+def open_segment(is_long: bool = False) -> Segment:
+    """Return the thread's open segment, a new one (for a long segment's adjoints: see `root_for`) if the last is sealed."""
     segment: Segment = state.segment
     if segment.node is SEALED:
-        root = root_for(mode.eager)
+        root = root_for(mode.eager, is_long)
         node: Node = root
         if not state.grad_enabled or state.inference:
             node = grow(root, (GRAD_MODE, state.grad_enabled, state.inference))

@@ -18,7 +18,9 @@ NUMBERS = frozenset((bool, int, float, complex))
 COPY_SLICES = "torch::autograd::CopySlices"  # writing through a view: released even where it keeps nothing
 NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
+_LONG_LIMIT = 8 * PENDING_LIMIT  # a segment's adjoints are so many times its records, at most
 PENDING_BYTES_LIMIT = 2 << 30
+_WINDOW = 16  # records that are compared to know where in a loop's body a segment stands
 _IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
 
 
@@ -38,7 +40,7 @@ class Node:
 
     ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
     ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``next`` is the child met
-    last. Imports and marks are nodes too; a mark takes no slot.
+    last. Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
     """
 
     __slots__ = (
@@ -70,6 +72,7 @@ class Node:
         "plans",
         "sweeps",
         "departures",
+        "opening",
     )
 
     parent: Node | None
@@ -94,6 +97,7 @@ class Node:
     saved: tuple[int, ...]
     releases: bool
     has_records: bool
+    opening: Any
     root: Root
     plans: dict[Any, Any] | None
     sweeps: dict[Any, Any] | None
@@ -121,6 +125,7 @@ class Node:
             self.length = parent.length + 1
             self.nbytes = parent.nbytes
             self.has_records = parent.has_records
+            self.opening = parent.opening
             self.root = parent.root
 
     @property
@@ -130,6 +135,21 @@ class Node:
     @property
     def is_full(self) -> bool:
         return self.length >= self.root.limit or self.nbytes > PENDING_BYTES_LIMIT
+
+    def begins_again(self, primitive: Any) -> bool:
+        """Whether a long segment, about to take a record of this primitive, is where a loop's body will go on as it began.
+
+        That is foretold from what came the last time after the same records as now. A long loop is cut there: its
+        segments then begin at the same place of its body, and are the same trace.
+        """
+        if self.length < self.root.limit * 3 // 4 or primitive is not self.opening:
+            return False
+        primitives = [node.primitive for node in path_to(self) if node.operands]
+        recent = [*primitives[-_WINDOW:], primitive]
+        for place in range(len(primitives) - _WINDOW, _WINDOW - 1, -1):
+            if primitives[place] is primitive and primitives[place - _WINDOW : place + 1] == recent:
+                return primitives[place : place + _WINDOW] == primitives[:_WINDOW]
+        return False
 
 
 class Import:
@@ -168,6 +188,7 @@ class Root(Node):
         self.inference = False
         self.length = 0
         self.nbytes = 0
+        self.opening = None
         self.has_records = False  # a segment of outside values only is never full: the record that they are for comes next
         self.limit = PENDING_LIMIT
         self.eager = eager
@@ -180,16 +201,21 @@ class Sealed(Root):
 
 
 SEALED = Sealed(eager=True)
-_roots: dict[tuple[bool, dtypes.dtype], Root] = {}
+_roots: dict[tuple[bool, dtypes.dtype, bool], Root] = {}
 clock = 0
 
 
-def root_for(eager: bool) -> Root:
-    """Return the root of new segments. What a Python float becomes is part of every type, so it has its own root."""
-    key = (eager, dtypes.get_default_dtype())
+def root_for(eager: bool, is_long: bool = False) -> Root:
+    """Return the root of new segments. What a Python float becomes is part of every type, so it has its own root.
+
+    `is_long`: of the adjoints of a long segment, which are not cut again.
+    """
+    key = (eager, dtypes.get_default_dtype(), is_long)
     found = _roots.get(key)
     if found is None:
         found = _roots.setdefault(key, Root(eager))
+        if is_long and not eager:
+            found.limit = _LONG_LIMIT
     return found
 
 
@@ -248,6 +274,8 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node.next_slot = slot + primitive.results
     node.nbytes += kind.nbytes
     node.has_records = True
+    if node.opening is None:
+        node.opening = primitive
     node.parameters = kind.parameters
     node.run = kind.run
     node.saved = tuple([resolved[place].slot if place >= 0 else slot + ~place for place in kind.saved])

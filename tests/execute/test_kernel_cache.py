@@ -23,7 +23,7 @@ import tapegrad
 from tapegrad.__main__ import main
 from tapegrad.execute import disk_cache, kernels, tiering
 from tapegrad.execute.background import Background, background
-from tapegrad.execute.worker import compile_entry
+from tapegrad.execute.worker import compile_entry, read_message
 from tapegrad.tape import trace
 
 # A process that compiles at once, and prints a gradient; then whether it has compiled, and its warnings.
@@ -36,7 +36,7 @@ print(x.grad.tolist())
 REPORT = """
 import sys
 from tapegrad.execute.background import background
-print("worker" if background.process else "no worker", "numba" if "numba" in sys.modules else "no numba")
+print("worker" if background.workers else "no worker", "numba" if "numba" in sys.modules else "no numba")
 """
 GRADIENT = str((6 * np.linspace(-2, 2, 9, dtype=np.float32) + 1).tolist())
 SOURCE = """
@@ -140,6 +140,32 @@ def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
     assert "TAPEGRAD_CACHE_DIR" in errors
 
 
+FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")
+def test_a_full_disk_is_one_warning(tmp_path: Path) -> None:
+    lines, errors = run(tmp_path / "cache", FULL + STEP)
+    assert lines == [GRADIENT]
+    assert errors.count("RuntimeWarning") == 1
+    assert "File too large" in errors
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_user_without_a_home_has_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("TAPEGRAD_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", home)
+    assert disk_cache.folder().is_dir()
+    assert disk_cache.folder() == disk_cache.folder()
+
+
 def test_a_full_disk_leaves_nothing_half_written(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def replace(*paths: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -206,7 +232,7 @@ def ends_soon(pid: int) -> bool:
     return False
 
 
-WORKER = "\nfrom tapegrad.execute.background import background\nprint(background.process.pid, flush=True)\n"
+WORKER = "\nfrom tapegrad.execute.background import background\nprint(background.workers[0].process.pid, flush=True)\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -235,29 +261,41 @@ def test_kill_while_compiling_leaves_a_sound_cache_and_no_process(tmp_path: Path
 
 def test_a_killed_compiling_process_is_done_without(fresh: Path) -> None:
     background.request(SOURCE.format(number=1))
-    assert background.process is not None
-    background.process.kill()
+    background.workers[0].process.kill()
     assert gradient() == eval(GRADIENT)
-    assert background.process is None
+    assert not background.workers
     assert not background.is_possible
     assert kernels._addresses
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_compiler_that_crashes_is_not_called_here(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    background.request(SOURCE.format(number=1))
-    assert background.process is not None
-    background.process.send_signal(signal.SIGSEGV)
+    def receive(worker: Any) -> Any:
+        worker.process.send_signal(signal.SIGSEGV)
+        return read_message(worker.process.stdout)
+
+    monkeypatch.setattr("tapegrad.execute.background.Worker.receive", receive)
     with pytest.warns(RuntimeWarning, match=r"the compiler crashed \(SIGSEGV\)"):
         assert gradient() == eval(GRADIENT)
     assert not kernels._addresses
     assert background.is_possible
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_compiler_that_crashed_at_another_kernel_is_started_again(fresh: Path) -> None:
+    background.request(SOURCE.format(number=1))
+    crashed = background.workers[0].process
+    crashed.send_signal(signal.SIGSEGV)
+    crashed.wait()
+    assert gradient() == eval(GRADIENT)
+    assert kernels._addresses
+    assert background.workers[0].process is not crashed
+
+
 def test_without_an_interpreter_kernels_are_compiled_here(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/editor")
     assert gradient() == eval(GRADIENT)
-    assert background.process is None
+    assert not background.workers
     assert kernels._addresses
 
 
@@ -269,7 +307,7 @@ def test_an_interrupt_while_waiting_ends_the_process_alone(fresh: Path, monkeypa
         patch.setattr("tapegrad.execute.background.read_message", interrupted)
         with pytest.raises(KeyboardInterrupt):
             kernels.address_of(SOURCE.format(number=2))
-    assert background.process is None
+    assert not background.workers
     assert background.is_possible
     assert kernels.address_of(SOURCE.format(number=2))
 
@@ -285,6 +323,17 @@ def test_what_is_waited_for_is_compiled_first(fresh: Path) -> None:
         assert len(entries(fresh)) < 40
     finally:
         other.stop()
+
+
+def test_many_kernels_are_compiled_by_several_processes(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapegrad.execute.background.usable_cores", lambda: 2)
+    sources = [SOURCE.format(number=number) for number in range(10)]
+    kernels.request(sources)
+    assert len(background.workers) == 2
+    pids = {worker.process.pid for worker in background.workers}
+    assert len({kernels.address_of(source) for source in sources}) == 10
+    assert [worker.process.pid in pids for worker in background.workers] == [True]
+    assert not background.pending
 
 
 def test_a_script_that_ends_early_does_not_wait(tmp_path: Path) -> None:
@@ -316,6 +365,17 @@ def test_a_kernel_that_cannot_be_compiled_is_a_warning_with_the_reason(fresh: Pa
     entry, complaint = compile_entry("nonsense")
     assert entry is None
     assert "nonsense" in complaint
+
+
+def test_a_mistake_in_writing_kernels_is_a_warning(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> Any:
+        raise ValueError("wrong")
+
+    monkeypatch.setattr("tapegrad.execute.program.Fusion", fail)
+    with pytest.warns(RuntimeWarning, match="a mistake in tapegrad; please report ValueError: wrong") as caught:
+        assert gradient() == eval(GRADIENT)
+        assert gradient() == eval(GRADIENT)
+    assert len(caught) == 1
 
 
 def test_past_the_bound_new_plans_are_interpreted_with_one_warning(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:

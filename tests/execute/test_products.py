@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -122,3 +123,25 @@ def test_a_layer_and_its_reverse_sweep_need_no_numpy() -> None:
         assert weight.grad is not None
         weight.grad.numpy()
     assert [calls(program) for program in programs] == [[]]
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_large_products_of_a_batch_take_one_thread_each(count: int) -> None:
+    """While they last; BLAS has as many threads afterwards as before."""
+    words = blas._guard_words()
+    if not words:
+        pytest.skip("this library does not say how many threads it has")
+    threads = ctypes.CFUNCTYPE(ctypes.c_int)(words["get_threads"])
+    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(words["set_threads"])
+    before = threads()
+    set_threads(2)
+    try:
+        a = np.random.default_rng(0).normal(size=(count, 70, 70))
+        program = run_row(TABLE["matmul"], [a, a], {})
+        assert any(["begin_alone" in source for source in program.kernels])
+        assert threads() == 2
+        assert list(blas._guard[:2]) == [0, 0]
+        program = run_row(TABLE["matmul"], [a[0], a[0]], {})
+        assert not any(["begin_alone" in source for source in program.kernels])
+    finally:
+        set_threads(before)

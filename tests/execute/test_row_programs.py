@@ -12,7 +12,7 @@ import tapegrad
 from tapegrad import nn
 from tapegrad.primitives.declare import TABLE
 
-from .compiled import DTYPES, FLOATS, calls, compiling, read, record, runs, tensors
+from .comparing import DTYPES, FLOATS, calls, compiled, read, record, runs, tensors
 
 ROWS = ("softmax", "log_softmax", "logsumexp")
 REDUCTIONS = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all")
@@ -21,7 +21,8 @@ INF, NAN = float("inf"), float("nan")
 
 @pytest.fixture
 def programs() -> Iterator[list[Any]]:
-    with compiling() as programs:
+    tapegrad.manual_seed(0)
+    with compiled() as programs:
         yield programs
 
 
@@ -56,6 +57,14 @@ def test_rows_along_any_axes(name: str, axes: Any, programs: list[Any]) -> None:
     for operand in (x, x.permute(2, 0, 1), x[:, ::2]):
         read(record(name, operand * 2, **parameters_of(name, axes)))
         assert not set(calls(programs[-1])) - {"slice_axis"}
+
+
+@pytest.mark.parametrize("order", [2.0, 1.0, 0.0, INF, -INF])
+def test_norms(order: float, programs: list[Any]) -> None:
+    x = tapegrad.tensor([[1.0, -2.0, 0.0], [NAN, 1.0, 2.0], [-INF, 0.0, -0.0]])
+    for axes in ((1,), (0,), (0, 1)):
+        read(record("vector_norm", x * 2, order=order, axes=axes, keepdims=False))
+        assert not calls(programs[-1])
 
 
 def test_logsumexp_of_integers(programs: list[Any]) -> None:
@@ -110,6 +119,17 @@ def test_other_reductions_over_mixed_axes(name: str, programs: list[Any]) -> Non
         assert not calls(programs[-1])
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_long_lines(name: str, programs: list[Any]) -> None:
+    """Over an axis that is neither first nor last, or several; of floats and integers, with NaN among them."""
+    x = tapegrad.randn(3, 5, 2, 9, 20)
+    x[1, 2, 1, 3] = NAN
+    for operand in (x, x.permute(0, 3, 2, 1, 4), x[..., ::2], tapegrad.randint(-3, 4, x.shape, dtype=tapegrad.int8), x > -1):
+        for axes in ((1,), (1, 2), (2, 3), (1, 3)):
+            read(record(name, operand, axes=axes, keepdims=axes == (1,)))
+            assert not calls(programs[-1])
+
+
 def test_batch_norm(programs: list[Any]) -> None:
     x = tapegrad.randn(4, 3, 5, 5, requires_grad=True)
     norm = nn.BatchNorm2d(3)
@@ -130,4 +150,31 @@ def test_truth_of_numbers(name: str, programs: list[Any]) -> None:
                 assert not calls(programs[-1])
     rows = tapegrad.tensor([[0.25, 0.5], [0.0, 0.0], [1.5, 0.5]]).amax(1)
     read(record(name, rows, axes=(0,), keepdims=False))
+    assert not calls(programs[-1])
+
+
+def test_reshaping_copies_where_it_has_to(programs: list[Any]) -> None:
+    x = tapegrad.randn(4, 6, requires_grad=True)
+    y = (x * 2).T.reshape(3, 8)
+    z = x.T.reshape(24)
+    (y.exp().sum() + (z * z).sum()).backward()
+    read(y.detach(), z.detach(), x.grad)
+    assert not [name for program in programs for name in calls(program)]
+
+
+def test_loops_go_on_over_other_shapes_of_the_same_elements(programs: list[Any]) -> None:
+    """A product's bias is added to a matrix; what comes then is a batch of rows, or a row of everything."""
+    x, bias, w = tapegrad.randn(6, 20, requires_grad=True), tapegrad.randn(20, requires_grad=True), tapegrad.randn(2, 3, 1)
+    y = (x + bias).reshape(2, 3, 20) * w
+    z = tapegrad.softmax(y, -1) + (y * 2).reshape(6, 4, 5).reshape(2, 3, 20)
+    (z.reshape(6, 20) * x.detach()).reshape(2, 60).sum(1).square().sum().backward()
+    read(z.detach(), x.grad, bias.grad)
+    (program,) = programs
+    assert not calls(program) and len(program.fusion.stages) <= 3
+
+
+def test_rows_that_are_reshaped(programs: list[Any]) -> None:
+    x = tapegrad.randn(6, 20)
+    means = (x * 2).mean(1)  # a value a row, in one dimension
+    read((x - means.reshape(6, 1)) * means.reshape(2, 3).exp().reshape(6, 1), (x.reshape(2, 3, 20) * means.reshape(2, 3, 1)).sum((0, 1)))
     assert not calls(programs[-1])

@@ -11,48 +11,59 @@ import hashlib
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-# The functions: their module here, and the number of their arguments.
-FUNCTIONS: dict[str, tuple[str, int]] = {
-    "acos": ("inverse_trigonometric", 1),
-    "acosh": ("hyperbolic", 1),
-    "asin": ("inverse_trigonometric", 1),
-    "asinh": ("hyperbolic", 1),
-    "atan": ("inverse_trigonometric", 1),
-    "atan2": ("inverse_trigonometric", 2),
-    "atanh": ("hyperbolic", 1),
-    "cbrt": ("powers", 1),
-    "cos": ("trigonometric", 1),
-    "cosh": ("hyperbolic", 1),
-    "erf": ("error_functions", 1),
-    "erfc": ("error_functions", 1),
-    "exp": ("exponentials", 1),
-    "exp2": ("exponentials", 1),
-    "expm1": ("exponentials", 1),
-    "log": ("logarithms", 1),
-    "log10": ("logarithms", 1),
-    "log1p": ("logarithms", 1),
-    "log2": ("logarithms", 1),
-    "log_sigmoid": ("logistic", 1),
-    "ndtr": ("error_functions", 1),
-    "pow": ("powers", 2),
-    "rsqrt": ("powers", 1),
-    "sigmoid": ("logistic", 1),
-    "sin": ("trigonometric", 1),
-    "sinh": ("hyperbolic", 1),
-    "softplus": ("logistic", 1),
-    "sqrt": ("powers", 1),
-    "tan": ("trigonometric", 1),
-    "tanh": ("hyperbolic", 1),
-}
 SUFFIXES = {"float32": "f4", "float64": "f8"}
 
 
+class Function(NamedTuple):
+    """Where a function is: its module here, the number of its arguments, and the dtypes that it is there for."""
+
+    module: str
+    arguments: int = 1
+    dtypes: tuple[str, ...] = tuple(SUFFIXES)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "acos": Function("inverse_trigonometric"),
+    "acosh": Function("hyperbolic"),
+    "asin": Function("inverse_trigonometric"),
+    "asinh": Function("hyperbolic"),
+    "atan": Function("inverse_trigonometric"),
+    "atan2": Function("inverse_trigonometric", arguments=2),
+    "atanh": Function("hyperbolic"),
+    "cbrt": Function("powers"),
+    "cos": Function("trigonometric"),
+    "cosh": Function("hyperbolic"),
+    "digamma": Function("gamma", dtypes=("float32",)),
+    "erf": Function("error_functions"),
+    "erfc": Function("error_functions"),
+    "erfinv": Function("error_functions"),
+    "exp": Function("exponentials"),
+    "exp2": Function("exponentials"),
+    "expm1": Function("exponentials"),
+    "lgamma": Function("gamma", dtypes=("float32",)),
+    "log": Function("logarithms"),
+    "log10": Function("logarithms"),
+    "log1p": Function("logarithms"),
+    "log2": Function("logarithms"),
+    "log_sigmoid": Function("logistic"),
+    "ndtr": Function("error_functions"),
+    "pow": Function("powers", arguments=2),
+    "rsqrt": Function("powers"),
+    "sigmoid": Function("logistic"),
+    "sin": Function("trigonometric"),
+    "sinh": Function("hyperbolic"),
+    "softplus": Function("logistic"),
+    "sqrt": Function("powers"),
+    "tan": Function("trigonometric"),
+    "tanh": Function("hyperbolic"),
+}
+
+
 def load(name: str, dtype: str) -> Any:
-    """Return the numba function for a name in :data:`FUNCTIONS` and a dtype in :data:`SUFFIXES`. This imports numba."""
-    module, _ = FUNCTIONS[name]
-    return getattr(import_module(f"{__name__}.{module}"), f"{name}_{SUFFIXES[dtype]}")
+    """Return the numba function for a name in :data:`FUNCTIONS` and one of its dtypes. This imports numba."""
+    return getattr(import_module(f"{__name__}.{FUNCTIONS[name].module}"), f"{name}_{SUFFIXES[dtype]}")
 
 
 @cache

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .double_words import add, divide, multiply
-from .exponentials import exp2_rough, exp_moderate_f4, exp_two_words_f8
+from .exponentials import exp2_rough, exp_f8, exp_moderate_f4, exp_two_words_f8
 from .instructions import F4, F8, copy_sign, polynomial, scale, select, vectorisable
+from .logarithms import log_rough
 
 # erf(x) = x + x p(x**2) for |x| <= 0.93, and <= 0.5 in float64, to 5e-10, 3e-20 and (for float32 results) 2e-11.
 _NEAR4 = polynomial(F4, 8.316774e-05, -0.00081300124, 0.0051999064, -0.02685894, 0.112836875, -0.37612632, 0.12837917)
@@ -77,9 +78,45 @@ _TAIL_ROUGH = polynomial(
     -0.09276381489211236,
     1.2769783811899251,
 )
+# erfinv(x)/x, a polynomial in w = -log(1 - x**2) for w <= 6.25, and in sqrt(w) above, to 9e-11 and 1e-8; after Giles
+# (Approximating the erfinv function, 2012).
+_CENTRE = polynomial(
+    F8,
+    1.162914697928371e-12,
+    -5.967733846002412e-11,
+    1.3207322344194745e-09,
+    -1.605365360089968e-08,
+    1.0936988270036592e-07,
+    -3.293961717608091e-07,
+    -3.3860940861585056e-07,
+    9.520108926401192e-07,
+    4.77505436454069e-05,
+    -0.00012882543978742853,
+    -0.0023347819570902744,
+    0.0115492743616612,
+    0.23201367212465546,
+    0.8862269253770967,
+)
+_SIDE = polynomial(
+    F8,
+    -2.6527090047815976e-07,
+    1.3884872278801853e-05,
+    -0.0003298816451428201,
+    0.004698981699612174,
+    -0.044631895598567096,
+    0.2972127551010624,
+    -1.4189051405755275,
+    4.872899537693196,
+    -11.86999491995679,
+    19.777490449058572,
+    -20.93358241004091,
+    13.018288745493871,
+    -2.5790331023075397,
+)
 _BORDER4, _SATURATED4, _ONE4 = np.float32(0.925), np.float32(4.0), np.float32(1)
 _BORDER8, _FAR = 0.5, 30.0  # erfc(30) is less than the smallest number
 _LOG2_E, _ROOT_HALF, _ROOT_HALF_LOW = 1.4426950408889634, 0.7071067811865476, -4.833646656726457e-17
+_TWO_OVER_ROOT_PI = 1.1283791670955126
 _scaled8 = scale(F8)
 
 
@@ -159,3 +196,34 @@ def erfc_f4(x: Any) -> Any:
 def ndtr_f4(x: Any) -> Any:
     """Return the normal distribution function, erfc(-x/sqrt(2))/2, by way of float64."""
     return np.float32(0.5 * _complement_rough(np.float64(x) * -_ROOT_HALF))
+
+
+@vectorisable
+def _erfinv_rough(x: Any) -> Any:
+    """Return erfinv(x) to a relative 1e-8, in float64, for 0 <= x < 1."""
+    w = -log_rough((1.0 - x) * (1.0 + x))
+    return x * select(w > 6.25, _SIDE(np.sqrt(w)), _CENTRE(w))
+
+
+@vectorisable
+def erfinv_f8(x: Any) -> Any:
+    """Return the inverse of erf: a rough value, corrected by Halley's method.
+
+    The remainder is taken from erf near 0, whose sum begins with an exact difference, and else from erfc.
+    """
+    size = min(abs(x), 1.0)
+    y = _erfinv_rough(select(size < 1.0, size, 0.5))
+    square, square_low = multiply(y, y)
+    near = (y - size) + y * _NEAR8(square)
+    remainder = select(size > 0.52, (1.0 - size) - _tail8(y, 0.0, square, square_low), near)
+    step = remainder / (_TWO_OVER_ROOT_PI * exp_f8(-square))
+    result = select(size < 1.0, y - step / (1.0 + y * step), np.inf)
+    return select(abs(x) <= 1.0, copy_sign(result, x), np.nan)
+
+
+@vectorisable
+def erfinv_f4(x: Any) -> Any:
+    """Return the inverse of erf, by way of float64."""
+    size = abs(np.float64(x))
+    result = select(size < 1.0, _erfinv_rough(select(size < 1.0, size, 0.5)), np.inf)
+    return np.float32(select(size <= 1.0, copy_sign(result, np.float64(x)), np.nan))

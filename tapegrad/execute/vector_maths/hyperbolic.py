@@ -1,7 +1,7 @@
 """Hyperbolic functions and their inverses.
 
 The inverses go back to log(1 + y) with y in two words, from the same formulas as in FreeBSD's s_asinh.c, e_acosh.c and
-e_atanh.c; in float32 by way of float64.
+e_atanh.c; in float32 the plain formulas are used, in float64.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from .instructions import (
     F4,
     F8,
     Format,
-    by_way_of_float64,
     copy_sign,
     polynomial,
     power_of_two,
@@ -24,7 +23,7 @@ from .instructions import (
     select,
     vectorisable,
 )
-from .logarithms import log1p_two_words, log_f8
+from .logarithms import log1p_two_words, log_f8, log_rough
 
 # tanh(x) = x + x z p(z), z = x**2, for |x| <= 0.625, to a relative 4e-9 and 4e-19; Remez fits of our own.
 _TANH4 = polynomial(F4, -0.0057026176, 0.02063705, -0.05373912, 0.13331436, -0.3333328)
@@ -157,7 +156,39 @@ def atanh_f8(x: Any) -> Any:
 
 
 _LN2 = 0.6931471805599453
-asinh_f4, acosh_f4, atanh_f4 = by_way_of_float64(asinh_f8), by_way_of_float64(acosh_f8), by_way_of_float64(atanh_f8)
+_HUGE = 1e39  # more than any float32
+_ONE4, _INFINITY4 = np.float32(1), np.float32(np.inf)
 sinh_f4, sinh_f8 = _sinh(F4, _SINH4, exp_two_words_f4), _sinh(F8, _SINH8, exp_two_words_f8)
 cosh_f4, cosh_f8 = _cosh(F4, exp_two_words_f4), _cosh(F8, exp_two_words_f8)
 tanh_f4, tanh_f8 = _tanh(F4, _TANH4, exp_moderate_f4, 10.0), _tanh(F8, _TANH8, exp_moderate_f8, 20.0)
+
+_SMALL = 1e-4  # below it x + c x**3 is exact enough for float32, and the logarithms below are not
+
+
+@vectorisable
+def asinh_f4(x: Any) -> Any:
+    """Return the inverse of sinh, log(|x| + sqrt(x**2 + 1)), in float64."""
+    wide = np.float64(x)
+    size, square = min(abs(wide), _HUGE), wide * wide
+    far = log_rough(size + np.sqrt(size * size + 1.0))
+    finite = select(size < _SMALL, size - size * square * (1.0 / 6.0), far)
+    return np.float32(copy_sign(select(abs(wide) < np.inf, finite, abs(wide)), wide))
+
+
+@vectorisable
+def acosh_f4(x: Any) -> Any:
+    """Return the inverse of cosh, log(x + sqrt(x**2 - 1)), in float64, where x**2 is exact."""
+    wide = min(max(np.float64(x), 1.0), _HUGE)
+    result = log_rough(wide + np.sqrt(wide * wide - 1.0))
+    return np.float32(select(x >= _ONE4, select(x < _INFINITY4, result, np.inf), np.nan))
+
+
+@vectorisable
+def atanh_f4(x: Any) -> Any:
+    """Return the inverse of tanh, log((1 + |x|)/(1 - |x|))/2, in float64."""
+    wide = np.float64(x)
+    size = abs(wide)
+    inside = select(size < 1.0, size, 0.5)
+    far = 0.5 * log_rough((1.0 + inside) / (1.0 - inside))
+    result = select(inside < _SMALL, inside + inside * inside * inside * (1.0 / 3.0), far)
+    return np.float32(copy_sign(select(size < 1.0, result, select(size == 1.0, np.inf, np.nan)), wide))

@@ -9,7 +9,7 @@ import numpy as np
 from .double_words import add, multiply
 from .exponentials import exp2_rough, exp_two_words_f8
 from .instructions import F4, F8, Format, bits, by_way_of_float64, copy_sign, floor, polynomial, power_of_two, scale, select, vectorisable
-from .logarithms import decomposition
+from .logarithms import decomposition, log_rough
 
 _ONE4 = np.float32(1)
 
@@ -38,8 +38,6 @@ def rsqrt_f8(x: Any) -> Any:
     return 1.0 / np.sqrt(x)
 
 
-# log((1 + s)/(1 - s)) = 2s + s z p(z), z = s**2, to a relative 5e-12.
-_LOG4 = polynomial(F8, 0.23584978355745828, 0.285371685352913, 0.4000033724013484, 0.6666666563716994)
 _LOG2_E = 1.4426950408889634
 # log((1 + s)/(1 - s)) = 2s + 2/3 s z + s z**2 p(z), to a relative 8e-23.
 _LOG8 = polynomial(
@@ -63,12 +61,8 @@ _decompose, _scaled = decomposition(F8), scale(F8)
 @vectorisable
 def _positive_f4(x: Any, y: Any) -> Any:
     """Return x**y for finite x > 0, as 2**(y log2(x)), in float64."""
-    m, k = _decompose(np.float64(x))
-    f = m - 1.0
-    s = f / (2.0 + f)
-    z = s * s
-    logarithm = k + (2.0 * s + s * z * _LOG4(z)) * _LOG2_E
-    return np.float32(exp2_rough(min(max(np.float64(y), -_FAR), _FAR) * logarithm))
+    bounded = min(max(np.float64(y), -_FAR), _FAR)
+    return np.float32(exp2_rough(bounded * (log_rough(np.float64(x)) * _LOG2_E)))
 
 
 @vectorisable

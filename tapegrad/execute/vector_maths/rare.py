@@ -47,7 +47,7 @@ def _scalar(context: Any, module: Any, name: str, implementation: Any, signature
     function = ir.Function(module, ir.FunctionType(kind, [kind]), f"tapegrad_{name}_{kind.intrinsic_name}")
     _hidden(function)
     # llvmlite knows no more attributes of functions than these; the others are written out as they are.
-    for attribute in ("willreturn", "memory(none)", _variants_attribute(function.name)):
+    for attribute in ("willreturn", "readnone", _variants_attribute(function.name)):
         set.add(function.attributes, attribute)
     builder = ir.IRBuilder(function.append_basic_block())
     compiled = context.compile_subroutine(builder, implementation, signature)

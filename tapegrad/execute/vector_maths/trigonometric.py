@@ -246,3 +246,10 @@ def tan_f8(x: Any) -> Any:
 
 
 tan_f4 = by_way_of_float64(tan_f8)
+
+
+@vectorisable
+def sine_and_cosine(x: Any) -> Any:
+    """Return both for |x| <= pi/4, in float64."""
+    sine, sine_low, cosine, cosine_low = _parts8(x, 0.0)
+    return sine + sine_low, cosine + cosine_low
