@@ -244,7 +244,7 @@ class Writer:
                 lines.append(f"{self.names[step.slot]} = {self._value(step)}")
             elif self._reduces_rows(step):
                 name = f"t{self.names[step.slot][1:]}"
-                value = cast(self.names[step.operands[0]], _wide(step), self._kind_of(step.operands[0]))
+                value = _entering(step, self.names[step.operands[0]], self._kind_of(step.operands[0]))
                 lines.append(f"{name} = {_combine(step, name, value)}")
             if step.level == ROW and step.slot in self.stored:
                 lines.append(f"{self.stored[step.slot]}[r] = {storable(self.names[step.slot], step.kind)}")
@@ -273,7 +273,7 @@ class Writer:
             value = self._operand(step.operands[0], number, seen, lines)[0]
             if step.level == COLUMN:
                 name = f"q{self.names[step.slot][1:]}"
-                converted = cast(value, _wide(step), self._kind_of(step.operands[0]))
+                converted = _entering(step, value, self._kind_of(step.operands[0]))
                 lines.append(f"{name}[j] = {_combine(step, f'{name}[j]', converted)}")
             else:
                 sums.append(step)
@@ -460,6 +460,13 @@ def _block_identity(step: Step, kind: str) -> str:
         return "u1(0)" if step.reduction == "max" else "u1(255)"
     low = -(1 << limits[kind])
     return f"{kind}({low if step.reduction == 'max' else -low - 1})"
+
+
+def _entering(step: Step, value: str, kind: str) -> str:
+    """Return the code of an element as it is combined with others: of any and all, whether it is true."""
+    if step.reduction in ("any", "all") and kind != "b1":
+        return cast(f"({value} != 0)", _wide(step), "b1")
+    return cast(value, _wide(step), kind)
 
 
 def _combine(step: Step, a: str, b: str) -> str:

@@ -173,7 +173,8 @@ def _reduction(name: str) -> Callable[..., bool]:
         groups = _groups(a.type.shape, axes)
         kept = [axis for axis, length in enumerate(a.type.shape) if length != 1 and axis not in axes]
         if not groups:  # of one element each
-            parts.formula("T(a)", dtype, shape, parts.shaped(a, shape))
+            is_truth = name in ("reduce_any", "reduce_all") and dtype is dtypes.uint8
+            parts.formula("a != T(0)" if is_truth else "T(a)", dtype, shape, parts.shaped(a, shape))
         elif len(groups) > 1:
             first = parts.row(name, a, axes=groups[-1], keepdims=True)
             parts.row(name, first, axes=axes, keepdims=keepdims)

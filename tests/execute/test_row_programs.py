@@ -138,6 +138,21 @@ def test_batch_norm(programs: list[Any]) -> None:
     assert not [name for program in programs for name in calls(program)]
 
 
+@pytest.mark.parametrize("name", ["reduce_any", "reduce_all"])
+def test_truth_of_numbers(name: str, programs: list[Any]) -> None:
+    """Any number but zero is true: along columns, rows and all, of values a row, and of an axis of length 1."""
+    for dtype in ("int8", "uint8", "int64", "float32", "float64", "bool"):
+        x = tapegrad.tensor([[2, 1, 4, 0], [1, 0, 2, 0], [4, 3, 1, 0]], dtype=getattr(tapegrad, dtype))
+        half = x / 4 if x.is_floating_point() else x
+        for operand in (half, half.unsqueeze(0)):
+            for axes in ((0,), (1,), (0, 1)):
+                read(record(name, operand, axes=axes, keepdims=False))
+                assert not calls(programs[-1])
+    rows = tapegrad.tensor([[0.25, 0.5], [0.0, 0.0], [1.5, 0.5]]).amax(1)
+    read(record(name, rows, axes=(0,), keepdims=False))
+    assert not calls(programs[-1])
+
+
 def test_reshaping_copies_where_it_has_to(programs: list[Any]) -> None:
     x = tapegrad.randn(4, 6, requires_grad=True)
     y = (x * 2).T.reshape(3, 8)
