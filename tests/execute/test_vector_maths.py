@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -207,3 +209,8 @@ def test_a_kernel_of_several_needs_no_other_library() -> None:
 
 def test_one_hash_of_the_sources() -> None:
     assert re.fullmatch("[0-9a-f]{64}", vector_maths.source_hash())
+
+
+def test_the_table_needs_no_numba() -> None:
+    program = "import sys; from tapegrad.execute import vector_maths; print(sorted({'numba', 'llvmlite'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -18,7 +18,8 @@ from numba.extending import intrinsic
 
 def _inlined(function: Callable[..., Any], fastmath: set[str] | bool) -> Any:
     """Let numba compile a function for inlining; without a wrapper for C, which would take time."""
-    return numba.njit(forceinline=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=fastmath)(function)
+    options: dict[str, Any] = {"forceinline": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": fastmath}
+    return numba.njit(**options)(function)
 
 
 def vectorisable(function: Callable[..., Any]) -> Any:
