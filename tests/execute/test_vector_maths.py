@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 mpmath = pytest.importorskip("mpmath")
 numba = pytest.importorskip("numba")
+llvmlite = pytest.importorskip("llvmlite.binding")
 
 from tapegrad.execute import vector_maths  # noqa: E402
 
@@ -180,6 +183,8 @@ def test_vectorised(name: str, dtype: str) -> None:
     evaluate(name, dtype, *[[1.0]] * vector_maths.FUNCTIONS[name].arguments)
     (code,) = loop(name, dtype).inspect_llvm().values()
     assert re.search(r"= (fdiv|fmul)( contract)? <\d+ x (float|double)>|call.* <\d+ x (float|double)> @llvm.sqrt", code)
+    if "tapegrad_" in code and llvmlite.llvm_version_info >= (20, 0, 0):  # what is rarely needed is called for a vector
+        assert re.search(r"call .*@tapegrad_\w+_\d+\(<", code)
     assert not re.search(rf"@(llvm\.)?{LIBRARY}[.(]", code)
 
 
@@ -204,3 +209,8 @@ def test_a_kernel_of_several_needs_no_other_library() -> None:
 
 def test_one_hash_of_the_sources() -> None:
     assert re.fullmatch("[0-9a-f]{64}", vector_maths.source_hash())
+
+
+def test_the_table_needs_no_numba() -> None:
+    program = "import sys; from tapegrad.execute import vector_maths; print(sorted({'numba', 'llvmlite'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"

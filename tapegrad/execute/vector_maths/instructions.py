@@ -16,18 +16,24 @@ from numba.core import types
 from numba.extending import intrinsic
 
 
+def _inlined(function: Callable[..., Any], fastmath: set[str] | bool) -> Any:
+    """Let numba compile a function for inlining; without a wrapper for C, which would take time."""
+    options: dict[str, Any] = {"forceinline": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": fastmath}
+    return numba.njit(**options)(function)
+
+
 def vectorisable(function: Callable[..., Any]) -> Any:
     """Compile a function for inlining into a loop that LLVM vectorises.
 
     A product and the sum it goes into may be fused (``contract``), which is faster and no less exact. Nothing else may be
     rearranged: the functions depend on the order of their operations, and on infinities and NaN.
     """
-    return numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})(function)
+    return _inlined(function, {"contract"})
 
 
 def exactly(function: Callable[..., Any]) -> Any:
     """Compile like :func:`vectorisable`, every operation rounded by itself: for sums and products in two words."""
-    return numba.njit(forceinline=True, error_model="numpy")(function)
+    return _inlined(function, False)
 
 
 def by_way_of_float64(function: Any) -> Any:
