@@ -95,7 +95,7 @@ class Sweep:
         while self.queue:
             segment = heapq.heappop(self.queue)[2]
             self._replay_segment(segment)
-            self.handles = {}  # what is held is computed
+            self.handles, self.arrivals = {}, []  # what is held is computed
             if self.queue and _trace_of(segment).length >= LONG:
                 # The segments of a long loop are the same trace: so are their adjoints, where they begin a segment too.
                 materialise(state.segment)
