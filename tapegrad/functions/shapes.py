@@ -407,7 +407,7 @@ def broadcast_to(input: Any, size: Shape) -> Any:
 
 def _broadcast_to(self: Any, *sizes: Any, size: Any = None) -> Any:
     """Return a view broadcast to this shape: ``x.broadcast_to(2, 3)`` or ``x.broadcast_to((2, 3))``."""
-    return expand(self, *sizes_from("broadcast_to", sizes, size))
+    return expand(self, sizes_from("broadcast_to", sizes, size))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ ONCE = (
     "This type of warning will be suppressed for the rest of this program",
     "unspecified requires_grad now defaults to obj.requires_grad",
     "Converting a tensor with requires_grad=True to a scalar",
+    "Casting complex values to real discards the imaginary part",
 )
 FOLDER = Path(__file__).parent / "golden"
 
