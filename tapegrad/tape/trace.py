@@ -73,6 +73,7 @@ class Node:
         "sweeps",
         "departures",
         "opening",
+        "is_cut",
     )
 
     parent: Node | None
@@ -98,6 +99,7 @@ class Node:
     releases: bool
     has_records: bool
     opening: Any
+    is_cut: bool
     root: Root
     plans: dict[Any, Any] | None
     sweeps: dict[Any, Any] | None
@@ -118,6 +120,7 @@ class Node:
         self.plans = None
         self.sweeps = None
         self.departures = 0
+        self.is_cut = False
         if parent is not None:
             self.next_slot = self.slot = parent.next_slot
             self.grad_enabled = parent.grad_enabled
@@ -144,6 +147,11 @@ class Node:
         """
         if self.length < self.root.limit * 3 // 4 or primitive is not self.opening:
             return False
+        if not self.is_cut:
+            self.is_cut = self._stands_where_it_began(primitive)
+        return self.is_cut
+
+    def _stands_where_it_began(self, primitive: Any) -> bool:
         primitives = [node.primitive for node in path_to(self) if node.operands]
         recent = [*primitives[-_WINDOW:], primitive]
         for place in range(len(primitives) - _WINDOW, _WINDOW - 1, -1):
