@@ -48,10 +48,7 @@ def materialise(segment: Segment, watch: Callable[..., None] | None = None) -> N
             state.capture.end_early()
         values = segment.detached[1]
         environment = list(values)
-        if mode.compiles:
-            run_compiled(plan, environment, Failure)
-        else:
-            run_plan(plan, environment, Failure)
+        _run(plan, environment)
         _commit(segment, trace, plan, values, environment)
         segment.detached = None
     if state.segment is segment:
@@ -156,16 +153,21 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
     segment.shared = []
 
 
+def _run(plan: Plan, environment: list[Any], at_once: bool = False) -> None:
+    """Run a plan in the way that the mode asks for (`at_once`: compiled now, where the mode compiles)."""
+    if mode.compiles:
+        run_compiled(plan, environment, Failure, at_once)
+    else:
+        run_plan(plan, environment, Failure)
+
+
 def replay_captured(segment: Segment, trace: Node, plan: Plan, values: list[Any]) -> None:
     """Compute a segment that was put together from a captured trace: its live slots and its plan are known."""
     with segment.lock:
         segment.node = SEALED
         segment.detached = (trace, values)
         environment = list(values)
-        if mode.compiles:
-            run_compiled(plan, environment, Failure, at_once=True)
-        else:
-            run_plan(plan, environment, Failure)
+        _run(plan, environment, at_once=True)
         _commit(segment, trace, plan, values, environment)
         segment.detached = None
     touch(trace)
