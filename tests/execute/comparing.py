@@ -26,7 +26,7 @@ def compiled() -> Iterator[list[Program]]:
     """Give the list of the programs that have been run so far."""
     programs: list[Program] = []
 
-    def run(plan: Plan, environment: list[Any], failure: Any) -> None:
+    def run(plan: Plan, environment: list[Any], failure: Any, at_once: bool) -> None:
         program = compile_plan(plan, environment)
         assert program is not None
         expected = list(environment)
