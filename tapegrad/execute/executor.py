@@ -4,7 +4,7 @@ An instruction is a row of four words: the kernel's address, that of its argumen
 and how many a call gets. Before them come the arrays of a run: for each one that Python gives, the executor looks whether it
 is laid out as the program was made for, and notes where its elements are (NumPy's C API fixes where an array object keeps
 its data, dimensions, strides and flags). It returns 0; the number of an array that is laid out otherwise; or -1 if a kernel
-met data that it does not take.
+met data that it does not take. While helpers share products, BLAS is kept to one thread.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ EXECUTE = '''
 from tapegrad.execute.compiling import *
 
 
-def kernel(run, pool, unused):
+@njit(forceinline=True)
+def arrange(run):
     rows = word(run)
     for place in range(word(run + 8)):
         row = rows + 32 * place
@@ -58,6 +59,11 @@ def kernel(run, pool, unused):
             if stride != -1 and word(found + 8 * axis) != stride:
                 return place + 1
         store_word(word(row + 8), word(array + 16))
+    return 0
+
+
+@njit(forceinline=True)
+def walk(run, pool):
     table = word(run + 16)
     for place in range(word(run + 24), word(run + 32)):
         row = table + 32 * place
@@ -104,6 +110,18 @@ def kernel(run, pool, unused):
                 return -1
             lo += step
     return 0
+
+
+def kernel(run, pool, guard):
+    status = arrange(run)
+    if status != 0:
+        return status
+    if guard == 0:
+        return walk(run, pool)
+    begin_alone(guard)
+    status = walk(run, pool)
+    end_alone(guard)
+    return status
 '''
 
 # What a helper does: it takes chunks of the task that there is, and sleeps if there has been none for long, until a byte comes.

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
-from . import kernels, native
+from . import blas, kernels, native
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
@@ -158,6 +158,7 @@ class _Assembly:
         self.instructions: list[tuple[str, list[Memory], int, int]] = []
         self.kernels: list[str] = []
         self.runs: list[Any] = []
+        self.is_alone = False  # whether BLAS has to take one thread in the run
         for stage in _in_order(fusion):
             if isinstance(stage, Call):
                 self._call(stage.node)
@@ -215,6 +216,7 @@ class _Assembly:
                     self._make_array(step)
                     given.append(("array", step.slot))
         first = len(self.instructions)
+        self.is_alone = False
         for stage in stages:
             self._instructions_of(stage)
         self._enter(given, first)
@@ -256,7 +258,8 @@ class _Assembly:
             self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
             self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
         large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
-        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, 0)")
+        guard = blas.guard() if self.is_alone else 0
+        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, {guard})")
         self.lines.append("if status: raise LayoutChanged if status > 0 else Refused")
 
     def _row(self, place: int, given: int, slot: int) -> None:
@@ -312,6 +315,7 @@ class _Assembly:
             self._instruction(written, _records_of(stage))
 
     def _instruction(self, written: Written, records: list[str]) -> None:
+        self.is_alone |= written.is_alone
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
