@@ -49,7 +49,7 @@ class Program:
         self.arena_size = assembly.arena_size
         self.was_used = False  # since arenas.py looked last
         self._link = assembly.link
-        self._kept: Any = None  # the tables that the machine code reads, and the arena
+        self._kept: Any = None  # the tables that the machine code reads, the arena, and the kernels
         self._function: Any = None
         self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
 
@@ -64,12 +64,14 @@ class Program:
 
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
-        if self._function is None:
-            arenas.admit(self)
-            self._function, self._kept = self._link()
+        with self._lock:
+            if self._function is None:
+                addresses = {source: kernels.address_of(source) for source in dict.fromkeys([*self.kernels, EXECUTE])}
+                arenas.admit(self)  # not before: there may be room to make for a kernel
+                self._function, self._kept = self._link(addresses)
 
     def release(self) -> bool:
-        """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
+        """Give back the arena and the kernels, unless they are in use; the next call gets others. Return whether that was done."""
         if not self._lock.acquire(blocking=False):
             return False
         is_free = not self._is_running
@@ -84,7 +86,8 @@ class Program:
                 raise Busy
             self._is_running = True
             try:
-                self.link()
+                if self._function is None:
+                    self.link()
                 self.was_used = True
                 if self._calls_numpy:
                     with np.errstate(all="ignore"):
@@ -358,8 +361,8 @@ class _Assembly:
             self.names["pool"] = pool.ready
         self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
 
-    def link(self) -> tuple[Callable[[list[Any]], None], Any]:
-        """Return the program as a function, and the memory that has to live as long. Raises NoKernel."""
+    def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[list[Any]], None], Any]:
+        """Return the program as a function, and what has to live as long."""
         memory = np.zeros(self.words.count, np.int64)
         arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
         base = memory.__array_interface__["data"][0]
@@ -372,7 +375,7 @@ class _Assembly:
             memory[place] = value(at) if callable(value) else value
         for number, (source, place, count, step) in enumerate(self.arguments):
             row = self.table + 4 * number
-            memory[row : row + 4] = kernels.address_of(source), at(place), count, step
+            memory[row : row + 4] = addresses[source], at(place), count, step
         names = dict(self.names)
         for number, (run, rows, count, first, last) in enumerate(self.runs):
             memory[run : run + 5] = at(rows), count, at(self.table), first, last
@@ -380,9 +383,9 @@ class _Assembly:
         kernels.note_records(EXECUTE, ["the executor"])
         kernels.note_records(HELP, ["the executor's helpers"])
         names["words"] = memory
-        names["execute"] = native.function_at(kernels.address_of(EXECUTE))
+        names["execute"] = native.function_at(addresses[EXECUTE])
         exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
-        return names.pop("program"), (memory, arena)
+        return names.pop("program"), (memory, arena, addresses)
 
     def _word(self, memory: Memory) -> Any:
         if memory.what == "word":

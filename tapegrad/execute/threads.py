@@ -75,7 +75,7 @@ class Pool:
             self.word("WRITE_END", self.ends[1])
         self.word("STOP", 0)
         self.word("ASLEEP", 0)
-        help_at = native.function_at(kernels.address_of(HELP))
+        help_at = kernels.address_of(HELP)
         for number in range(1, self.threads):
             helper = threading.Thread(target=_help, args=(help_at, self.address), name=f"tapegrad-{number}", daemon=True)
             try:
@@ -105,11 +105,11 @@ class Pool:
         self.memory[:] = 0
 
 
-def _help(help_at: native.Function, address: int) -> None:
+def _help(help_at: native.Address, address: int) -> None:
     import signal
 
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the threads of the program
-    help_at(address, 0, 0)
+    native.function_at(help_at)(address, 0, 0)
 
 
 def get_num_threads() -> int:
