@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
-from . import kernels, native
+from . import kernels, native, references
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
@@ -60,13 +60,14 @@ class Program:
 
     def request(self) -> None:
         """Let the kernels be compiled in the background."""
-        kernels.request([*self.kernels, EXECUTE])
+        kernels.request([*self.kernels, EXECUTE, references.COUNT])
 
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
         if self._function is None:
             arenas.admit(self)
             self._function, self._kept = self._link()
+            references.load()
 
     def release(self) -> bool:
         """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
