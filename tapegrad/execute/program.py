@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
-from . import blas, kernels, native
+from . import blas, kernels, native, references
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
@@ -63,7 +63,7 @@ class Program:
 
     def request(self) -> None:
         """Let the kernels be compiled in the background."""
-        kernels.request([*self.kernels, EXECUTE])
+        kernels.request([*self.kernels, EXECUTE, references.COUNT])
 
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
@@ -73,6 +73,7 @@ class Program:
                 arenas.admit(self)  # not before: there may be room to make for a kernel
                 self._numbers = None
                 self._function, self._enter_numbers, self._kept = self._link(addresses)
+                references.load()
 
     def release(self) -> bool:
         """Give back the arena and the kernels, unless they are in use; the next call gets others. Return whether that was done."""
