@@ -10,7 +10,7 @@ import platform
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.core.typing.templates import Signature
@@ -29,6 +29,9 @@ POINTERS = {
 _WORD = ir.IntType(64)
 _ROW_MAJOR, _PLAIN = 101, 111  # of CBLAS, which has 112 for a transposed matrix
 _SIGNATURE = types.intp(types.intp, types.intp, types.intp)
+# A loop that joins many records has tens of arrays, of each two of which it looks first whether they overlap. LLVM's limit is 128
+# pairs; beyond that it would take the elements one by one.
+binding.set_option("tapegrad", "-vectorize-memory-check-threshold=4096")
 
 
 def compile_kernel(source: str) -> tuple[str, bytes]:

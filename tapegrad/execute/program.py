@@ -39,14 +39,17 @@ class Busy(Exception):  # noqa: N818 - it is no error, and is always caught
 
 
 class Program:
-    """Compiled from the nodes of a plan, for values that are laid out like this."""
+    """Compiled from the nodes of a plan, for values that are laid out like this.
 
-    def __init__(self, nodes: list[Any], live: Any, residuals: Any, layouts: dict[int, Shape]) -> None:
+    `numbers` are integers among the values, of which some may be compiled in.
+    """
+
+    def __init__(self, nodes: list[Any], live: Any, residuals: Any, layouts: dict[int, Shape], numbers: dict[int, int]) -> None:
         self.be_free()
         _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
-        self.fusion = Fusion(nodes, shown & made, layouts)
+        self.fusion = Fusion(nodes, shown & made, layouts, numbers)
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self._machine = assembly.finish()
         self.source = self._machine.source
@@ -228,6 +231,10 @@ class _Assembly:
         self.noted: set[str] = set()  # kernels whose records are noted
         self.runs: list[tuple[int, ...]] = []
         self.is_alone = False  # whether BLAS has to take one thread in the run
+        known = fusion.columns.known
+        if known:
+            code = "".join([f"values[{slot}], " for slot in known])
+            self.lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
         for stage in _in_order(fusion):
             if isinstance(stage, Call):
                 self._call(stage.node)
