@@ -9,16 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dtypes, random
+from .compiled_call import CHECK, OTHERWISE, Call, write_call
+from .structures import flatten, restored
 from .tape.capture import CannotCapture, Capture, Captured
 from .tape.modes import mode
 from .tape.segment import state
 from .tape.trace import CAPTURE_LIMIT, Root, path_to
-from .tape.types import number_type
-from .tensor import Tensor
 
 _ATTEMPTS = 3  # the first calls of a training step make an optimiser's state
 _MOST_CAPTURES = 64
-_NUMBERS = (float, int, complex)
 
 
 def compile(function: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - PyTorch's name for it
@@ -50,6 +49,9 @@ class CompiledFunction:
         self._roots: dict[Any, Root] = {}  # of what is recorded for arguments of these types
         self._attempts: dict[Any, int] = {}
         self._has_warned = False
+        self._calls: dict[Any, Call | None] = {}  # the straight-line functions
+        self._last: tuple[Call | None, Any] = (None, None)  # the one that was taken last, and the module's form
+        self._is_module = hasattr(function, "named_modules")
         functools.update_wrapper(self, function, updated=())
 
     def __getattr__(self, name: str) -> Any:
@@ -57,19 +59,40 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Replay the captured call for arguments of these types, or run the function and capture it."""
+        call, form = self._last
+        if call is not None and (not self._is_module or form == _form_of(self._function)):
+            result = call(arguments, options)
+            if result is not OTHERWISE:
+                return result
         if state.capture is not None or mode.eager:
             return self._function(*arguments, **options)
         leaves: list[Any] = []
-        structure = _flatten((arguments, options), leaves)
-        key = (structure, state.grad_enabled, state.inference, dtypes.get_default_dtype(), _form_of(self._function))
+        structure = flatten((arguments, options), leaves)
+        modes = (state.grad_enabled, state.inference, dtypes.get_default_dtype())
+        form = _form_of(self._function) if self._is_module else None
+        key = (structure, modes, form)
         captured = self._captures.get(key)
         if captured is not None and captured.fits(leaves):
-            if os.environ.get("TAPEGRAD_CHECK_COMPILED") == "1":
+            if os.environ.get(CHECK) == "1":
                 return self._check(captured, structure, leaves)
-            return _restored(captured.replay(leaves), self._shapes[key])
+            return self._replay(captured, key, arguments, options, leaves)
         if self._attempts.get(key, 0) >= _ATTEMPTS:
             return self._function(*arguments, **options)
         return self._capture(key, structure, leaves)
+
+    def _replay(self, captured: Captured, key: Any, arguments: Any, options: Any, leaves: list[Any]) -> Any:
+        """Replay a captured call: by a straight-line function, where there is one for it by now."""
+        structure, modes, form = key
+        call = self._calls.get(key)
+        if call is not None:
+            self._last = call, form
+            result = call(arguments, options)
+            if result is not OTHERWISE:
+                return result
+        result = restored(captured.replay(leaves), self._shapes[key])
+        if call is None:
+            self._calls[key] = write_call(captured, structure, self._shapes[key], modes)
+        return result
 
     @property
     def _shapes(self) -> dict[Any, Any]:
@@ -83,15 +106,16 @@ class CompiledFunction:
             self._captures.clear()
             self._attempts.clear()
             self._roots.clear()
+            self._calls.clear()
         randomness = random.get_rng_state().tobytes()
         capture = Capture(leaves, self._roots.setdefault(key, Root(eager=False, limit=CAPTURE_LIMIT)))
         results: list[Any] = []
         try:
-            arguments, options = _restored(list(leaves), structure)
+            arguments, options = restored(list(leaves), structure)
             result = self._function(*arguments, **options)
         finally:
             state.capture = None
-        form = _flatten(result, results, strict=False)
+        form = flatten(result, results, strict=False)
         try:
             captured = capture.finish(results)
             if random.get_rng_state().tobytes() != randomness:
@@ -100,6 +124,8 @@ class CompiledFunction:
             if earlier is not None:
                 captured.confirm(earlier)
             self._captures[key] = captured
+            self._calls.pop(key, None)
+            self._last = None, None
             self._shapes[key] = form
             self._attempts.pop(key, None)
         except CannotCapture as reason:
@@ -114,7 +140,7 @@ class CompiledFunction:
         """Run the function all the same, and raise where it records something else than what was captured."""
         capture = Capture(leaves, captured.trace.root)
         try:
-            arguments, options = _restored(list(leaves), structure)
+            arguments, options = restored(list(leaves), structure)
             result = self._function(*arguments, **options)
         finally:
             state.capture = None
@@ -130,8 +156,6 @@ class CompiledFunction:
 
 def _form_of(function: Any) -> Any:
     """Return what a module's calls depend on besides its tensors' values: which tensors it has, and whether it is in training."""
-    if not hasattr(function, "named_modules"):
-        return None
     tensors = [id(tensor) for tensors in (function.parameters(), function.buffers()) for tensor in tensors]
     return (tuple(tensors), tuple([module.training for module in function.modules()]))
 
@@ -139,49 +163,3 @@ def _form_of(function: Any) -> Any:
 def _shown(node: Any) -> str:
     operands = ", ".join([repr(operand.type) for operand in node.operands])
     return f"{node.primitive.name}({operands}) of {node.type!r}"
-
-
-class _Leaf:
-    """Stands in a structure for a tensor or a number: with the type that it has to have."""
-
-    __slots__ = ("place", "kind")
-
-    def __init__(self, place: int, kind: Any) -> None:
-        self.place = place
-        self.kind = kind
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Leaf) and self.place == other.place and self.kind == other.kind
-
-    def __hash__(self) -> int:
-        return hash((self.place, self.kind))
-
-
-def _flatten(value: Any, leaves: list[Any], strict: bool = True) -> Any:
-    """Collect the tensors and numbers of nested tuples, lists and dicts; return the structure they stood in, to compare."""
-    if isinstance(value, Tensor):
-        place = next((place for place, leaf in enumerate(leaves) if leaf is value), len(leaves))
-        if place == len(leaves):
-            leaves.append(value)
-        return _Leaf(place, (value._node.type, value._home is None, value.__class__))
-    if value.__class__ in _NUMBERS and strict:
-        number = Tensor._wrap(value, number_type(value.__class__))
-        leaves.append(number)
-        return _Leaf(len(leaves) - 1, value.__class__)
-    if value.__class__ in (tuple, list):
-        return (value.__class__, *[_flatten(part, leaves, strict) for part in value])
-    if value.__class__ is dict:
-        return (dict, *[(key, _flatten(part, leaves, strict)) for key, part in value.items()])
-    return (None, value)
-
-
-def _restored(leaves: list[Any], structure: Any) -> Any:
-    """Put tensors and numbers back into a structure."""
-    if structure.__class__ is _Leaf:
-        return leaves[structure.place]
-    kind, *parts = structure
-    if kind is None:
-        return parts[0]
-    if kind is dict:
-        return {key: _restored(leaves, part) for key, part in parts}
-    return kind([_restored(leaves, part) for part in parts])

@@ -13,7 +13,7 @@ from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
-from ..tape.record import is_failure, read, record
+from ..tape.record import is_failure, look_at, record
 from ..tape.remember import recall_plain
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
@@ -90,7 +90,7 @@ def _check_computed(leaves: list[Tensor]) -> None:
         gradient = failed[0]._grad
         for leaf in failed:
             leaf._grad = None
-        read(gradient)
+        look_at(gradient)
 
 
 def _sweep(*arguments: Any, **options: Any) -> Sweep:

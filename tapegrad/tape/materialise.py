@@ -95,7 +95,7 @@ def _cached(trace: Node) -> dict[Any, Any]:
 def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
     """Return the plan for this trace, these live slots and these released records, cached at the trace."""
     cached = _cached(trace)
-    key = (live, frozenset(segment.released))
+    key = (live, segment.released)
     plan: Plan | None = cached.get(key)
     if plan is None:
         if len(cached) >= _PLANS_PER_TRACE + 3:

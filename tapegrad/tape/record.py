@@ -247,6 +247,11 @@ def value_of(tensor: Any) -> Any:
     return array
 
 
+def look_at(tensor: Any) -> Any:
+    """Return the tensor's array, to check its values and for nothing else: a call that is being captured can go on."""
+    return read(tensor) if state.capture is None or not is_concrete(tensor) else value_of(tensor)
+
+
 def is_failure(tensor: Any) -> bool:
     """Whether a tensor has been computed, and that raised."""
     return is_concrete(tensor) and tensor._array.__class__ is Failure
@@ -276,6 +281,8 @@ def settle(tensor: Any) -> None:
 
 def read(tensor: Any) -> Any:
     """Return the tensor's array, materialising its segment if it is pending."""
+    if state.capture is not None:
+        state.capture.end_early()  # what is done with the value, the tape does not see
     if tensor._is_stale:
         if checks.is_cut_off(tensor):
             return read(tensor._as_it_is())
@@ -302,7 +309,8 @@ def mark_composed(name: str, result: Any, start: tuple[int, int]) -> None:
     if segment is not None and (segment.serial, slot) >= start:
         if segment.composed is None:
             segment.composed = {}
-        segment.composed[slot] = (name, start)
+        serial, first = start
+        segment.composed[slot] = (name, (None if serial == segment.serial else serial, first))
 
 
 def address_of(tensor: Any) -> tuple[Segment | None, int]:

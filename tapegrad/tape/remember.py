@@ -58,7 +58,7 @@ def sweep_key(roots: Sequence[Any], cotangents: Sequence[Any], targets: list[Any
         tuple([None if cotangent is None else cotangent._node for cotangent in cotangents]),
         places,
         options,
-        frozenset(segment.released),
+        segment.released,
     )
 
 

@@ -422,7 +422,7 @@ def _leads_to_target(segment: Segment, node: Node, leaves: set[int], needed: dic
 
 def _release(segment: Segment, nodes: list[Node]) -> None:
     """Give the residuals of replayed records back; what other records still need stays."""
-    segment.released.update([node.slot for node in nodes])
+    segment.released |= {node.slot for node in nodes}
     if segment.node is not SEALED or not segment.residuals or segment.trace is None:
         return
     still: set[int] = set()
