@@ -42,10 +42,10 @@ class Capture:
     def end_early(self) -> None:
         """Go on as ordinary code: the segment ends before the function does."""
         self.is_broken = True
-        end, _ = self.segment.detached or (self.segment.node, None)
+        end = self.segment.detached[0] if self.segment.detached else self.segment.node
         self.why = f"it reads a value, in {_place_in_user_code()}"
         if end.is_full:
-            self.why = f"its {end.length:,} operations, with results of {end.nbytes / 2**30:.1f} GiB, are more than a captured call may have"
+            self.why = f"its {end.length:,} operations, with {end.nbytes >> 20:,} MiB of results, are more than a captured call can have"
         state.capture = None
 
     def note_grad(self, leaf: Any, is_set: bool) -> None:
