@@ -45,7 +45,8 @@ class Capture:
         end = self.segment.detached[0] if self.segment.detached else self.segment.node
         self.why = f"it reads a value, in {_place_in_user_code()}"
         if end.is_full:
-            self.why = f"its {end.length:,} operations, with {end.nbytes >> 20:,} MiB of results, are more than a captured call can have"
+            size = f"{end.length:,} operations with results of {end.nbytes / 2**30:.1f} GiB"
+            self.why = f"its {size} are more than a captured call may have"
         state.capture = None
 
     def note_grad(self, leaf: Any, is_set: bool) -> None:
