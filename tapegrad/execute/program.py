@@ -25,12 +25,12 @@ from . import blas, kernels, native, references
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
-from .loops import SAME, Call, Fusion, Loop, Special
+from .loops import SAME, Call, Fusion, Loop, Special, Window
 from .memory import SIZES, Memory, Number, Written
+from .places import ALIGNMENT, Places
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
-_ALIGNMENT = 64
 _ELEMENTS = tuple.__basicsize__  # where a tuple has the addresses of its elements
 
 
@@ -193,8 +193,8 @@ class _Machine:
 
     def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[Any], None], Callable[[Any], None], Any]:
         """Return the program as a function, the one that enters numbers, and what has to live as long."""
-        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
-        memory, base = self.words.made(-(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT)
+        arena = np.empty(self.arena_size + ALIGNMENT, np.uint8)
+        memory, base = self.words.made(-(-arena.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT)
         table = memory[self.table : self.table + len(self.rows)].reshape(-1, 4)
         table[:] = np.frombuffer(self.rows, np.int64).reshape(-1, 4)
         table[:, 0] = np.array([addresses[source] for source in self.kernels], np.int64)[table[:, 0]]
@@ -219,7 +219,8 @@ class _Assembly:
         self.layouts = layouts
         self.words = _Words()
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
-        self.arena_size = 0
+        self.arena = Places()
+        self.begins: dict[int, int] = {}  # of a slot in the arena: its place there
         self.lines: list[str] = []
         self.number_lines: list[str] = []
         self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
@@ -235,7 +236,9 @@ class _Assembly:
         if known:
             code = "".join([f"values[{slot}], " for slot in known])
             self.lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
-        for stage in _in_order(fusion):
+        order = _in_order(fusion)
+        self.dying = _last_uses(fusion, order)
+        for stage in order:
             if isinstance(stage, Call):
                 self._call(stage.node)
             else:
@@ -387,12 +390,12 @@ class _Assembly:
     def _instructions_of(self, stage: Loop | Special) -> None:
         for step in stage.steps.values():
             if step.is_stored and not step.is_shown:
-                numel = max(step.type.numel, 1)
-                offset = self._reserve(SIZES[step.kind] * numel)
-                cell = self._cell(step.slot)
-                self.words.put(cell, offset, _OF_ARENA)
+                begin = self.begins[step.slot] = self.arena.take(_size_of(step))
+                self.words.put(self._cell(step.slot), begin, _OF_ARENA)
         for written in stage.written if isinstance(stage, Special) else [self._loop(stage)]:
             self._instruction(written, stage)
+        for step in self.dying.get(stage.place, ()):
+            self.arena.give_back(self.begins[step.slot], _size_of(step))
 
     def _loop(self, loop: Loop) -> Written:
         return self.fusion.forms.of_loop(loop, lambda: Writer(loop).write())
@@ -401,14 +404,15 @@ class _Assembly:
         self.is_alone |= written.is_alone
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
+        taken: list[tuple[int, int]] = []
         words: list[Memory] = []
         for memory in written.words:
             if memory.what == "partial":
                 slot, length = memory.value
-                partials[slot] = self._reserve(8 * length * chunks)
+                partials[slot] = self._take(8 * length * chunks, taken)
                 words.append(Memory("arena", partials[slot]))
             elif memory.what == "scratch":
-                words.append(Memory("arena", self._reserve(memory.value * chunks)))
+                words.append(Memory("arena", self._take(memory.value * chunks, taken)))
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
@@ -420,12 +424,14 @@ class _Assembly:
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
+        for begin, size in taken:
+            self.arena.give_back(begin, size)
 
-    def _reserve(self, size: int) -> int:
-        """Return the place in the arena of memory of this size."""
-        place = self.arena_size
-        self.arena_size += -(-size // _ALIGNMENT) * _ALIGNMENT
-        return place
+    def _take(self, size: int, taken: list[tuple[int, int]]) -> int:
+        """Return the place in the arena of memory for one instruction and what combines its chunks."""
+        begin = self.arena.take(size)
+        taken.append((begin, size))
+        return begin
 
     # The end
 
@@ -438,7 +444,7 @@ class _Assembly:
         source = "".join(
             [f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]]) for name, lines in functions.items()]
         )
-        machine = _Machine(self.words, self.arena_size, source, self.names)
+        machine = _Machine(self.words, self.arena.size, source, self.names)
         machine.table = self.words.ask(4 * len(self.instructions))
         machine.runs = self.runs
         for kernel, given, count, step in self.instructions:
@@ -459,6 +465,32 @@ class _Assembly:
         else:
             slot = memory.value
             self.words.point(place, self.numbers[slot] if slot in self.numbers else self._cell(slot))
+
+
+def _size_of(step: Any) -> int:
+    """Return how many bytes a value takes."""
+    numel: int = step.type.numel
+    return SIZES[step.kind] * max(numel, 1)
+
+
+def _last_uses(fusion: Fusion, order: list[Any]) -> dict[int, list[Any]]:
+    """Return the values in the arena that are needed no more, by the place of the stage after which that is so."""
+    owners: dict[int, set[int]] = {}  # of a window: the slots whose memory it reads
+    last: dict[int, int] = {}
+    steps = {}
+    for stage in [stage for turn in order if isinstance(turn, list) for stage in turn]:
+        read = {slot for given in stage.inputs() for slot in owners.get(given.slot, (given.slot,))}
+        if isinstance(stage, Window):
+            owners[stage.node.slot] = read
+        for step in stage.steps.values():
+            if step.is_stored and not step.is_shown:
+                steps[step.slot] = step
+                read.add(step.slot)
+        last.update(dict.fromkeys(read, stage.place))
+    dying: dict[int, list[Any]] = {}
+    for slot, step in steps.items():
+        dying.setdefault(last[slot], []).append(step)
+    return dying
 
 
 def _records_of(stage: Loop | Special) -> list[str]:

@@ -42,7 +42,7 @@ class Capture:
     def end_early(self) -> None:
         """Go on as ordinary code: the segment ends before the function does."""
         self.is_broken = True
-        end, _ = self.segment.detached or (self.segment.node, None)
+        end = self.segment.detached[0] if self.segment.detached else self.segment.node
         self.why = f"it reads a value, in {_place_in_user_code()}"
         if end.is_full:
             size = f"{end.length:,} operations with results of {end.nbytes / 2**30:.1f} GiB"
