@@ -48,6 +48,8 @@ class Memory:
 class Written:
     """A kernel's source, the words of its arguments, and how its rows are split over calls."""
 
+    is_alone = False  # whether BLAS has to take one thread meanwhile
+
     def __init__(self, source: str, words: list[Memory], count: int, step: int, combinations: list[Any]) -> None:
         self.source = source
         self.words = words

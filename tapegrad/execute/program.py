@@ -1,8 +1,8 @@
 """A program: the compiled form of a plan. Runs of kernels, and between them what only Python can do.
 
 It is a Python function of the environment (slot to value), written from the stages of the fusion: it makes the arrays that
-Python will see, gives their addresses and the numbers to a table, and calls the executor once for each run of kernels. What
-no one outside sees lies in the program's own arena, which every replay uses again.
+Python will see, and calls the executor once for each run of kernels, with a tuple of their arrays. What no one outside sees
+lies in the program's own arena, which every replay uses again. The numbers are put into memory by a function of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
-from . import kernels, native
+from . import blas, kernels, native
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
@@ -28,6 +28,7 @@ from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
 _ALIGNMENT = 64
+_ELEMENTS = tuple.__basicsize__  # where a tuple has the addresses of its elements
 
 
 class Busy(Exception):  # noqa: N818 - it is no error, and is always caught
@@ -52,8 +53,10 @@ class Program:
         self.arena_size = assembly.arena_size
         self.was_used = False  # since arenas.py looked last
         self._link = assembly.link
-        self._kept: Any = None  # the tables that the machine code reads, and the arena
+        self._kept: Any = None  # the tables that the machine code reads, the arena, and the kernels
         self._function: Any = None
+        self._enter_numbers: Any = None
+        self._numbers: Any = None  # the environment whose numbers are in memory, where that can be told
         self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
 
     def be_free(self) -> None:
@@ -67,28 +70,37 @@ class Program:
 
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
-        if self._function is None:
-            arenas.admit(self)
-            self._function, self._kept = self._link()
+        with self._lock:
+            if self._function is None:
+                addresses = {source: kernels.address_of(source) for source in dict.fromkeys([*self.kernels, EXECUTE])}
+                arenas.admit(self)  # not before: there may be room to make for a kernel
+                self._numbers = None
+                self._function, self._enter_numbers, self._kept = self._link(addresses)
 
     def release(self) -> bool:
-        """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
+        """Give back the arena and the kernels, unless they are in use; the next call gets others. Return whether that was done."""
         if not self._lock.acquire(blocking=False):
             return False
         is_free = not self._is_running
         if is_free:
-            self._function = self._kept = None
+            self._function = self._enter_numbers = self._kept = None
         self._lock.release()
         return is_free
 
-    def __call__(self, values: list[Any]) -> None:
+    def __call__(self, values: Any, numbers: list[Any] | None = None) -> None:
+        """Run for these values by slot; `numbers` has those numbers among them that are the same whenever it is given."""
         with self._lock:  # the tables and the arena are those of one run at a time
             if self._is_running:
                 raise Busy
             self._is_running = True
             try:
-                self.link()
+                if self._function is None:
+                    self.link()
                 self.was_used = True
+                if numbers is None or numbers is not self._numbers:
+                    self._numbers = None
+                    self._enter_numbers(values if numbers is None else numbers)
+                    self._numbers = numbers
                 if self._calls_numpy:
                     with np.errstate(all="ignore"):
                         self._function(values)
@@ -153,6 +165,7 @@ class _Assembly:
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
         self.arena_size = 0
         self.lines: list[str] = []
+        self.number_lines: list[str] = []
         self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
         self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
@@ -161,10 +174,11 @@ class _Assembly:
         self.instructions: list[tuple[str, list[Memory], int, int]] = []
         self.kernels: list[str] = []
         self.runs: list[Any] = []
+        self.is_alone = False  # whether BLAS has to take one thread in the run
         known = fusion.columns.known
         if known:
             code = "".join([f"values[{slot}], " for slot in known])
-            self.lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
+            self.number_lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
         for stage in _in_order(fusion):
             if isinstance(stage, Call):
                 self._call(stage.node)
@@ -206,25 +220,39 @@ class _Assembly:
 
     def _run(self, stages: list[Loop | Special]) -> None:
         """Write what Python does for a run of kernels: arrays, numbers, and the call."""
-        given: list[tuple[str, int]] = []  # format and slot
+        numbers: dict[int, str] = {}  # of a slot: the format
+        arrays: list[int] = []
         for stage in stages:
             for operand in stage.operands():
                 if operand.__class__ is Number and operand.slot not in self.numbers:
-                    self.numbers[operand.slot] = -1
-                    given.append(("d" if operand.is_float else "q", operand.slot))
+                    numbers[operand.slot] = "d" if operand.is_float else "q"
             for outside in stage.inputs():
                 place = self.fusion.places.get(outside.slot)
                 if outside.slot not in self.entered and (place is None or isinstance(self.fusion.stages[place], Call)):
                     self.entered.add(outside.slot)
-                    given.append(("array", outside.slot))
+                    arrays.append(outside.slot)
             for step in stage.steps.values():
                 if step.is_shown:
                     self._make_array(step)
-                    given.append(("array", step.slot))
+                    arrays.append(step.slot)
+        made = [slot for slot in numbers if slot in self.fusion.places]
+        self._pack(self.lines, made, numbers)
+        self._pack(self.number_lines, [slot for slot in numbers if slot not in made], numbers)
         first = len(self.instructions)
+        self.is_alone = False
         for stage in stages:
             self._instructions_of(stage)
-        self._enter(given, first)
+        self._enter(arrays, first)
+
+    def _pack(self, lines: list[str], slots: list[int], formats: dict[int, str]) -> None:
+        """Write the statement that puts numbers into memory."""
+        if not slots:
+            return
+        begin = self.words.ask(len(slots))
+        self.numbers |= {slot: begin + place for place, slot in enumerate(slots)}
+        name = f"pack{begin}"
+        self.names[name] = struct.Struct("".join([formats[slot] for slot in slots])).pack_into
+        lines.append(f"{name}(words, {8 * begin}, {', '.join([self._variable(slot) for slot in slots])})")
 
     def _make_array(self, step: Any) -> None:
         slot = step.slot
@@ -234,39 +262,30 @@ class _Assembly:
         self.variables.add(slot)
         self.entered.add(slot)
 
-    def _enter(self, given: list[tuple[str, int]], first: int) -> None:
-        """Write the statements that hand arrays and numbers over, and run the instructions from the first of them on."""
-        begin = self.words.ask(len(given))
-        rows = [(place, slot) for place, (kind, slot) in enumerate(given) if kind == "array"]
-        table = self.words.ask(4 * len(rows))
-        values, outside = [], []
-        for place, (kind, slot) in enumerate(given):
+    def _enter(self, arrays: list[int], first: int) -> None:
+        """Write the statements that hand arrays over, and run the instructions from the first of them on."""
+        table = self.words.ask(3 * len(arrays))
+        given, outside = [], []
+        for place, slot in enumerate(arrays):
             variable = self._variable(slot)
-            if kind == "array":
-                made = self.fusion.places.get(slot)
-                if made is not None and isinstance(self.fusion.stages[made], Call):
-                    self.lines.append(f"{variable} = asarray({variable})")
-                elif made is None:
-                    outside.append(variable)
-                values.append(f"id({variable})")
-            else:
-                self.numbers[slot] = begin + place
-                values.append(variable)
-        for row, (place, slot) in enumerate(rows):
-            self._row(table + 4 * row, begin + place, slot)
+            made = self.fusion.places.get(slot)
+            if made is not None and isinstance(self.fusion.stages[made], Call):
+                self.lines.append(f"{variable} = asarray({variable})")
+            elif made is None:
+                outside.append(variable)
+            given.append(variable)
+            self._row(table + 3 * place, slot)
         number = len(self.runs)
-        run = self.words.ask(5)
-        self.runs.append((run, table, len(rows), first, len(self.instructions)))
+        run = self.words.ask(6)
+        self.runs.append((run, table, len(arrays), first, len(self.instructions), blas.guard() if self.is_alone else 0))
         if outside:
             self.lines.append(f"if not ({'.__class__ is '.join(outside)}.__class__ is ndarray): raise LayoutChanged")
-        if given:
-            self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
-            self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
         large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
-        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, 0)")
+        self.lines.append(f"arrays = ({''.join([f'{variable}, ' for variable in given])})")
+        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, id(arrays) + {_ELEMENTS})")
         self.lines.append("if status: raise LayoutChanged if status > 0 else Refused")
 
-    def _row(self, place: int, given: int, slot: int) -> None:
+    def _row(self, place: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
         made = self.fusion.places.get(slot)
         if made is not None and not isinstance(self.fusion.stages[made], Call):
@@ -279,11 +298,10 @@ class _Assembly:
         expected = self.words.ask(len(strides))
         for axis, stride in enumerate(strides):
             self.words.put(expected + axis, -1 if shape[axis] == 1 else stride * size)
-        self.words.put(place, lambda at: at(given))
         cell = self._cell(slot)
-        self.words.put(place + 1, lambda at: at(cell))
-        self.words.put(place + 2, len(strides))
-        self.words.put(place + 3, lambda at: at(expected))
+        self.words.put(place, lambda at: at(cell))
+        self.words.put(place + 1, len(strides))
+        self.words.put(place + 2, lambda at: at(expected))
 
     def _shape_of(self, slot: int) -> Shape:
         return self.types[slot].shape  # type: ignore[no-any-return]
@@ -319,6 +337,7 @@ class _Assembly:
             self._instruction(written, _records_of(stage))
 
     def _instruction(self, written: Written, records: list[str]) -> None:
+        self.is_alone |= written.is_alone
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
         words: list[Memory] = []
@@ -359,10 +378,13 @@ class _Assembly:
         if any([is_large(count, step) for _, _, count, step in self.instructions]):
             self.kernels.append(HELP)
             self.names["pool"] = pool.ready
-        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
+        functions = {"numbers": self.number_lines, "program": self.lines}
+        self.source = "".join(
+            [f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]]) for name, lines in functions.items()]
+        )
 
-    def link(self) -> tuple[Callable[[list[Any]], None], Any]:
-        """Return the program as a function, and the memory that has to live as long. Raises NoKernel."""
+    def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[Any], None], Callable[[Any], None], Any]:
+        """Return the program as a function, the one that enters numbers, and what has to live as long."""
         memory = np.zeros(self.words.count, np.int64)
         arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
         base = memory.__array_interface__["data"][0]
@@ -375,17 +397,17 @@ class _Assembly:
             memory[place] = value(at) if callable(value) else value
         for number, (source, place, count, step) in enumerate(self.arguments):
             row = self.table + 4 * number
-            memory[row : row + 4] = kernels.address_of(source), at(place), count, step
+            memory[row : row + 4] = addresses[source], at(place), count, step
         names = dict(self.names)
-        for number, (run, rows, count, first, last) in enumerate(self.runs):
-            memory[run : run + 5] = at(rows), count, at(self.table), first, last
+        for number, (run, rows, count, first, last, guard) in enumerate(self.runs):
+            memory[run : run + 6] = at(rows), count, at(self.table), first, last, guard
             names[f"run{number}"] = at(run)
         kernels.note_records(EXECUTE, ["the executor"])
         kernels.note_records(HELP, ["the executor's helpers"])
         names["words"] = memory
-        names["execute"] = native.function_at(kernels.address_of(EXECUTE))
+        names["execute"] = native.function_at(addresses[EXECUTE])
         exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
-        return names.pop("program"), (memory, arena)
+        return names.pop("program"), names.pop("numbers"), (memory, arena, addresses)
 
     def _word(self, memory: Memory) -> Any:
         if memory.what == "word":
