@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from typing import Any
 
 from .. import dtypes
@@ -51,10 +52,11 @@ def _exists(name: str, kind: str) -> bool:
     return name in _SCALARS or name == "T" or (name in FUNCTIONS and kind in [SUFFIXES[dtype] for dtype in FUNCTIONS[name].dtypes])
 
 
-def _functions(expression: str) -> set[str]:
+@cache
+def _functions(expression: str) -> frozenset[str]:
     """Return the names of the functions that an expression calls."""
     tree = ast.parse(expression, mode="eval")
-    return {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return frozenset([node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)])
 
 
 def _kind_of(node: Any) -> str:
