@@ -55,10 +55,10 @@ def _exists(name: str, kind: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _functions(expression: str) -> set[str]:
+def _functions(expression: str) -> frozenset[str]:
     """Return the names of the functions that an expression calls."""
     tree = ast.parse(expression, mode="eval")
-    return {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return frozenset([node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)])
 
 
 def _kind_of(node: Any) -> str:

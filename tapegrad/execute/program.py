@@ -235,7 +235,7 @@ class _Assembly:
         known = fusion.columns.known
         if known:
             code = "".join([f"values[{slot}], " for slot in known])
-            self.lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
+            self.number_lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
         order = _in_order(fusion)
         self.dying = _last_uses(fusion, order)
         for stage in order:
