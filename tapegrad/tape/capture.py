@@ -73,7 +73,7 @@ class Captured:
         self.trace: Any = segment.node
         self.plan: Any = None
         self.results = results
-        self.released = set(segment.released)
+        self.released = segment.released
         self.composed = segment.composed
         self.serial = segment.serial
         self.values = [None if hasattr(value, "_node") else value for value in segment.values]
@@ -210,7 +210,7 @@ class Captured:
         segment = Segment(NO_SEGMENT.node)
         segment.origins = {slot: tensors[slot] for slot in self.origins if slot in tensors}
         segment.leaves = {slot: arguments[leaf] if leaf.__class__ is int else leaf for slot, leaf in self.leaves.items()}
-        segment.released = set(self.released)
+        segment.released = self.released
         if self.composed is not None:
             segment.composed = {
                 slot: (name, (segment.serial, begin[1]) if begin[0] == self.serial else begin)

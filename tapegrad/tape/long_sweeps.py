@@ -72,7 +72,7 @@ def long_key(segment: Segment, trace: Node, adjoints: dict[int, Any], options: A
         if adjoint._array.__class__ is Failure or adjoint._node.type.is_number:
             return None
     arrived = tuple([(slot, adjoints[slot]._node.type) for slot in sorted(adjoints)])
-    return ("long", arrived, frozenset(segment.released), options)
+    return ("long", arrived, segment.released, options)
 
 
 def remember_long(

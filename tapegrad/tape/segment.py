@@ -63,7 +63,7 @@ class Segment:
         self.residuals: dict[int, Any] = {}
         self.origins: dict[int, Any] = {}
         self.leaves: dict[int, Any] = {}
-        self.released: set[int] = set()
+        self.released: frozenset[int] = frozenset()
         self.retained: dict[int, Any] | None = None
         self.versions: dict[int, Any] | None = None
         self.composed: dict[int, tuple[str, tuple[int, int]]] | None = None
