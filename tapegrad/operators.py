@@ -73,6 +73,14 @@ def reflected(source: Any, name: str | None = None) -> Callable[[Any, Any], Any]
 
     def operator(self: Any, other: Any) -> Any:
         nonlocal primitive
+        result = new_tensor()
+        segment = state.segment
+        node: Any = segment.node.next
+        if node is not None and self._segment is segment and node.key == (primitive, other.__class__, self._node, (), name):
+            result._segment = segment
+            result._node = segment.node = node
+            segment.values += (other, result)
+            return result
         if primitive is None:
             primitive = primitive_from(source)
         operand = operand_from(other)
@@ -105,11 +113,11 @@ def unary(source: Any) -> Callable[[Any], Any]:
 def operand_from(value: Any) -> Any:
     """Return a value as an operand (a tensor or a Python number), or None if it cannot be one."""
     kind = value.__class__
+    if hasattr(kind, "_node"):
+        return value
     if kind in NUMBERS:
         if kind is int and not -(1 << 63) <= value < 1 << 64:
             raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
-        return value
-    if hasattr(kind, "_node"):
         return value
     if isinstance(value, np.generic):
         return value.item()

@@ -49,7 +49,7 @@ def backward(
         found = recall_plain(segment, tensors)
         if found is not None:
             for leaf, gradient in found:
-                _accumulate(leaf, gradient, False, set())
+                _accumulate_new(leaf, gradient)
             if state.capture is None:
                 materialise(segment)
                 _check_computed([leaf for leaf, _ in found])
@@ -122,6 +122,18 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
             return
 
 
+def _accumulate_new(leaf: Tensor, gradient: Tensor) -> None:
+    """Do what `_accumulate` does with a tensor that nobody else has.
+
+    A first one is put in its place without a call in between, at which another thread might give the leaf one.
+    """
+    fits = gradient._node.type.strides == leaf._node.type.strides and state.capture is None
+    if fits and leaf._grad is None:
+        leaf._grad = gradient
+    else:
+        _accumulate(leaf, gradient, False, set())
+
+
 def _add_to(leaf: Tensor, existing: Tensor, gradient: Tensor, create_graph: bool) -> bool:
     """Add a gradient to the `grad` that a tensor has, unless another thread changed that meanwhile; return whether."""
     version = existing._root()._version_count
@@ -189,10 +201,10 @@ def grad(
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for place, root in enumerate(roots):
-        if isinstance(root, Tensor) and not root.requires_grad:
+        if isinstance(root, Tensor) and not _requires_grad(root):
             raise _without_history(place)
     for tensor in wanted:
-        if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
+        if tensor.__class__ is not GradientEdge and not _requires_grad(tensor):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
@@ -201,11 +213,14 @@ def grad(
     sweep = _sweep(targets, create_graph, keep)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
     for tensor, gradient in list(sweep.leaf_gradients.values()):
-        if tensor.retains_grad:
+        if tensor._retains_grad and tensor.retains_grad:
             _accumulate(tensor, gradient, create_graph, set())
     results: list[Tensor | None] = []
     for place, (tensor, target) in enumerate(zip(wanted, targets, strict=True)):
-        found = sweep.target_gradients.get(target) if isinstance(target, tuple) else sweep.leaf_gradients.get(id(target), (0, None))[1]
+        if target.__class__ is tuple:
+            found = sweep.target_gradients.get(target)
+        else:
+            found = sweep.leaf_gradients.get(id(target), (None, None))[1]
         if found is None:
             if not allow_unused and not materialize_grads:
                 raise RuntimeError(
@@ -271,9 +286,15 @@ def _as_tuple(tensors: Any, count: int = 0) -> tuple[Any, ...]:
     return (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
 
 
+def _requires_grad(tensor: Any) -> bool:
+    """Return the tensor's ``requires_grad``, at once where it is not a stale view."""
+    requires: bool = tensor.requires_grad if tensor._is_stale else tensor._node.type.requires_grad
+    return requires
+
+
 def _target(tensor: Any) -> Any:
     """Return what stands for an input (a tensor, or the edge to one) as a target of a sweep."""
-    return tensor.target() if isinstance(tensor, GradientEdge) else leaf_or_address(tensor)
+    return tensor.target() if tensor.__class__ is GradientEdge else leaf_or_address(tensor)
 
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:

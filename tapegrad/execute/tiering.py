@@ -19,7 +19,7 @@ from .interpreter import Plan, run_plan
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
 _HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
-_DRAFT = 2.5e-4  # seconds that making a program takes for a record
+_DRAFT = 1.5e-4  # seconds that making a program takes for a record
 _MOST_STRUCTURES = 20_000
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 

@@ -39,7 +39,7 @@ _KINDS = {
 class Check:
     """The check of a function's arguments: call it with them."""
 
-    __slots__ = ("name", "names", "kinds", "classes")
+    __slots__ = ("name", "names", "kinds", "classes", "free")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         code = function.__code__
@@ -47,9 +47,12 @@ class Check:
         self.names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.kinds = {name: _KINDS.get(function.__annotations__.get(name, "")) for name in self.names}
         self.classes = tuple([kind and kind.expected for kind in self.kinds.values()])  # what passes at once, in order
+        self.free = next((place for place, kind in enumerate(self.classes) if kind is not None), len(self.classes))
 
     def __call__(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Raise PyTorch's TypeError for an argument that must be an int or a bool and is not."""
+        if len(arguments) <= self.free and not options:  # most often there are but tensors
+            return
         for expected, value in zip(self.classes, arguments):  # noqa: B905 - what is left over is for the function to refuse
             if expected is not None and value.__class__ is not expected:
                 self._look_at(arguments, options)

@@ -150,7 +150,9 @@ def _is_plain(tensor: Any) -> bool:
         return False
     if state.inference or checks.inplace_checks:
         return False
-    return not tensor._node.type.requires_grad or bool(tensor.is_leaf)
+    if not tensor._node.type.requires_grad or (tensor._home is None and is_concrete(tensor)):
+        return True
+    return bool(tensor.is_leaf)
 
 
 def _way_from(base: Any, view: Any) -> tuple[tuple[Link, ...], tuple[Any, ...]]:

@@ -16,6 +16,7 @@ from ..primitives.casting import cast
 from ..primitives.movement import reshape
 from ..primitives.reductions import reduce_sum
 from ..tensor import Tensor, new_tensor
+from .buffers import is_concrete
 from .checks import check_versions
 from .constants import full
 from .long_sweeps import LONG, long_key, remember_long
@@ -80,10 +81,13 @@ class Sweep:
 
     def _leave_out(self) -> None:
         """Drop the gradients of leaves that do not take one (any more)."""
-        for key, (leaf, _) in list(self.leaf_gradients.items()):
-            requires_grad = leaf.requires_grad if leaf._is_stale else leaf._node.type.requires_grad
-            if leaf._takes_no_gradient or not requires_grad:
-                del self.leaf_gradients[key]
+        without = [
+            key
+            for key, (leaf, _) in self.leaf_gradients.items()
+            if leaf._takes_no_gradient or not (leaf.requires_grad if leaf._is_stale else leaf._node.type.requires_grad)
+        ]
+        for key in without:
+            del self.leaf_gradients[key]
 
     def _sweep(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         if self.targets is not None:
@@ -434,6 +438,6 @@ def _release(segment: Segment, nodes: list[Node]) -> None:
 
 def leaf_or_address(tensor: Any) -> Any:
     """Return what stands for a tensor as a target of a sweep."""
-    if tensor.is_leaf:
+    if (tensor._home is None and is_concrete(tensor)) or tensor.is_leaf:
         return tensor
     return history_address(tensor)
