@@ -201,8 +201,10 @@ class Columns:
         node = parts.node
         dtype, name = node.type.dtype, node.primitive.name
         total, *others = [self._filled(parts, node.operands[0], column) for column in columns]
-        for column in others:
-            total = parts.formula(_COMBINED[name], dtype, column.type.shape, total, column)
+        for number, column in enumerate(others):
+            begins_with_zero = name == "reduce_sum" and not number  # so that no sum is -0
+            expression = "T(0) + T(a) + T(b)" if begins_with_zero else _COMBINED[name]
+            total = parts.formula(expression, dtype, column.type.shape, total, column)
         if len(node.parameters["axes"]) > 1:
             parts.row(name, total, **node.parameters)
         else:
