@@ -138,6 +138,8 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
         segment.trace = trace
         for slot in plan.residuals:
             value = environment[slot]
+            if value.__class__ is not np.ndarray and isinstance(value, np.generic):
+                value = np.asarray(value)  # machine code reads arrays
             if segment.shared and _overlaps(value, segment.shared):
                 value = value.copy()
             segment.residuals[slot] = value
