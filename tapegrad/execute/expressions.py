@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ KINDS = {
     dtypes.uint8: "u1",
     dtypes.bool: "b1",
 }
+Names = tuple[tuple[str, str], ...]
 _OPERANDS = ("a", "b", "c", "d", "e")
 # What needs no code of its own; other functions are those of vector_maths, by kind of element.
 _SCALARS = {
@@ -52,7 +54,7 @@ def _exists(name: str, kind: str) -> bool:
     return name in _SCALARS or name == "T" or (name in FUNCTIONS and kind in [SUFFIXES[dtype] for dtype in FUNCTIONS[name].dtypes])
 
 
-@lru_cache(1000)
+@lru_cache(maxsize=4096)
 def _functions(expression: str) -> set[str]:
     """Return the names of the functions that an expression calls."""
     tree = ast.parse(expression, mode="eval")
@@ -74,12 +76,19 @@ def render(node: Any, expression: str, variables: list[str], kinds: list[str]) -
     names = {}
     for name, variable, given, operand in zip(_OPERANDS, variables, kinds, node.operands, strict=False):
         names[name] = variable if given == kind or (own and operand.node is not None) else cast(variable, kind, given)
-    others = dict(zip(_OPERANDS, kinds, strict=False)) if own else {}
-    literals = {name: ast.unparse(ast.Constant(value)) for name, value in node.parameters.items()}
-    text, is_condition = _renamed(expression, tuple(names.items()), tuple(others.items()), tuple(literals.items()), kind)
+    others = tuple(zip(_OPERANDS, kinds, strict=False)) if own else ()
+    literals = tuple([(name, value) for name, value in node.parameters.items() if re.search(rf"\b{name}\b", expression)])
+    text, is_condition = _renamed(expression, tuple(names.items()), others, repr(literals), literals, kind)
     result = KINDS[node.type.dtype]
     is_bool = is_condition or (kind == "b1" and result != "b1")
     return text if is_bool and result == "b1" else cast(text, result, "b1" if is_bool else kind)
+
+
+@lru_cache(maxsize=4096)
+def _renamed(expression: str, variables: Names, kinds: Names, shown: str, literals: tuple[Any, ...], kind: str) -> tuple[str, bool]:
+    """Return an expression's code, and whether it is a comparison. `shown` tells literals apart that are equal, as 1 and 1.0 are."""
+    tree = _Renamed(dict(variables), dict(kinds), dict(literals), kind).visit(ast.parse(expression, mode="eval"))
+    return ast.unparse(ast.fix_missing_locations(tree)), _is_condition(tree.body)
 
 
 def cast(text: str, kind: str, given: str = "") -> str:
@@ -94,23 +103,13 @@ def _is_condition(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Compare)
 
 
-Pairs = tuple[tuple[str, str], ...]
-
-
-@lru_cache(10_000)  # a structure is met again with other shapes
-def _renamed(expression: str, variables: Pairs, kinds: Pairs, literals: Pairs, kind: str) -> tuple[str, bool]:
-    """Return an expression with what its names stand for, and whether it is a comparison."""
-    tree = _Renamed(dict(variables), dict(kinds), dict(literals), kind).visit(ast.parse(expression, mode="eval"))
-    return ast.unparse(ast.fix_missing_locations(tree)), _is_condition(tree.body)
-
-
 class _Renamed(ast.NodeTransformer):
     """Puts variables for operands, literals for parameters, and functions of the kind of element."""
 
-    def __init__(self, variables: dict[str, str], kinds: dict[str, str], literals: dict[str, str], kind: str) -> None:
+    def __init__(self, variables: dict[str, str], kinds: dict[str, str], parameters: dict[str, Any], kind: str) -> None:
         self.variables = variables
         self.kinds = kinds  # of those variables that are not of the kind to compute in
-        self.literals = literals
+        self.parameters = parameters
         self.kind = kind
 
     def visit_Name(self, name: ast.Name) -> ast.AST:  # noqa: N802 - ast calls it by this name
@@ -118,8 +117,8 @@ class _Renamed(ast.NodeTransformer):
             return _parsed(self.variables[name.id])
         if name.id in ("inf", "nan"):
             return _parsed(f"np.{name.id}")
-        if name.id in self.literals:
-            return _parsed(self.literals[name.id])
+        if name.id in self.parameters:
+            return ast.Constant(self.parameters[name.id])
         return name
 
     def visit_UnaryOp(self, operation: ast.UnaryOp) -> ast.AST:  # noqa: N802 - as above

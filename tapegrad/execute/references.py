@@ -41,14 +41,16 @@ def kernel(values, marks, found):
 
 _IS_KNOWN = sys.maxsize > 1 << 32 and sys.byteorder == "little" and "t" not in getattr(sys, "abiflags", "")
 _count: Callable[[int, int, int], int] | None = None
+_address: native.Address | None = None  # as long as it is here, so is the machine code
 
 
 def load() -> None:
     """From now on, count in machine code. Raises NoKernel."""
-    global _count
+    global _count, _address
     if _count is None and _IS_KNOWN:
         kernels.note_records(COUNT, ["the count of references"])
-        _count = native.function_at(kernels.address_of(COUNT), keeps_lock=True)
+        _address = kernels.address_of(COUNT)
+        _count = native.function_at(_address, keeps_lock=True)
 
 
 def held_places(values: list[Any], marks: np.ndarray[Any, Any]) -> list[int]:
