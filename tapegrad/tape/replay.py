@@ -23,7 +23,7 @@ from .long_sweeps import LONG, long_key, remember_long
 from .materialise import materialise
 from .modes import mode
 from .record import address_of, history_address
-from .remember import recall, remember, sweep_key
+from .remember import Remembered, recall, remember, sweep_key
 from .segment import Segment, in_grad_mode, open_segment, state
 from .trace import IMPORT, SEALED, Node, path_to, root_for
 
@@ -59,6 +59,7 @@ class Sweep:
         self.handles: dict[int, Any] = {}  # of the segment being replayed
         self.arrivals: list[tuple[int, Any]] = []  # likewise
         self.replayed: list[tuple[Segment, list[Node]]] = []
+        self.remembered: Remembered | None = None
 
     def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
@@ -73,7 +74,7 @@ class Sweep:
         begin = segment.node
         self._sweep(roots, cotangents)
         if key is not None and state.segment is segment:
-            remember(segment, begin, key, self)
+            self.remembered = remember(segment, begin, key, self)
         if not self.retain_graph:
             for replayed_segment, nodes in self.replayed:
                 _release(replayed_segment, nodes)
