@@ -14,7 +14,7 @@ from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
 from ..tape.record import is_failure, look_at, record
-from ..tape.remember import recall_plain
+from ..tape.remember import gradients_key, recall_gradients, recall_plain, remember_gradients
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
 from ..tensor import Tensor
@@ -194,6 +194,14 @@ def grad(
             stacklevel=2,
         )
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    segment, key = state.segment, None
+    begin = segment.node
+    if len(roots) == 1 and grad_outputs is None and not (is_grads_batched or materialize_grads):
+        key = gradients_key(segment, roots[0], wanted, (create_graph, keep))
+        recalled = None if key is None else recall_gradients(segment, key, wanted)
+        if recalled is not None:
+            return recalled
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -206,7 +214,6 @@ def grad(
     for tensor in wanted:
         if tensor.__class__ is not GradientEdge and not _requires_grad(tensor):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
     targets = [_target(tensor) for tensor in wanted]
@@ -229,6 +236,8 @@ def grad(
                 )
             found = zeros_like(tensor, requires_grad=create_graph) if materialize_grads else None
         results.append(found)
+    if key is not None:
+        remember_gradients(begin, key, wanted, sweep)
     return tuple(results)
 
 

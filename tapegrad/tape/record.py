@@ -43,10 +43,11 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
     """
     segment = state.segment
     node = segment.node.next
-    if node is not None and node.primitive is primitive and node.places is not None and node.given == parameters and node.name == name:
-        result = _append_known(segment, node, operands)
-        if result is not None:
-            return result
+    if node is not None and node.primitive is primitive and node.places is not None:
+        if node.given == parameters and node.name == name:
+            result = _append_known(segment, node, operands)
+            if result is not None:
+                return result
     while True:
         segment = state.segment
         if segment.node is SEALED:
@@ -117,34 +118,38 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
 def _append_known(segment: Segment, node: Node, operands: tuple[Any, ...]) -> Any:
     """Append the record that came here the last time if it is of these operands, and return its result, else None.
 
-    As in operators.py, there is no call after the segment's node has been read.
+    As in operators.py, there is no call after the segment's node has been read. (A loop would take twice as long.)
     """
     result = new_tensor()
-    places = node.places
-    assert places is not None
-    if len(operands) != len(places):
-        return None
+    number: Any = None
     try:
-        if len(places) == 1:
-            (operand,) = operands
-            number: tuple[Any, ...] = ()
-            known = operand._node is places[0] and operand._segment is segment
+        if len(operands) == 1:
+            (first,), (place,) = operands, node.places  # type: ignore[misc]  # it has places
+            if first._node is not place or first._segment is not segment:
+                return None
         else:
-            operand, other = operands
-            number = (other,) if other.__class__ is places[1] else ()
-            known = operand._node is places[0] and operand._segment is segment
-            if known and not number:
-                known = other._node is places[1] and other._segment is segment
-    except AttributeError:  # a number where a tensor was
+            places: Any = node.places
+            first, second = operands[0], operands[1]
+            if first._node is not places[0] or first._segment is not segment or len(operands) != len(places):
+                return None
+            if second.__class__ is places[1]:
+                number = second
+            elif second._node is not places[1] or second._segment is not segment:
+                return None
+            elif len(operands) == 3:
+                number = operands[2]
+                if number.__class__ is not places[2]:
+                    return None
+    except (AttributeError, IndexError, ValueError):  # a number where a tensor was, or more operands
         return None
-    if not known or segment.urgent or segment.node.next is not node:
+    if segment.urgent or segment.node.next is not node:
         return None
     result._segment = segment
     result._node = segment.node = node
-    if number:
-        segment.values += (*number, result)
-    else:
+    if number is None:
         segment.values.append(result)
+    else:
+        segment.values += (number, result)
     return result
 
 
@@ -346,7 +351,7 @@ def here() -> tuple[int, int]:
 def mark_composed(name: str, result: Any, start: tuple[int, int]) -> None:
     """Mark that the records from address `start` to the result are one operation of the user's, shown under this name."""
     segment, slot = address_of(result)
-    if segment is not None and (segment.serial, slot) >= start:
+    if segment is not None and (segment.serial > start[0] or (segment.serial == start[0] and slot >= start[1])):
         if segment.composed is None:
             segment.composed = {}
         serial, first = start

@@ -165,11 +165,57 @@ def recall_plain(segment: Segment, root: Any) -> list[tuple[Any, Any]] | None:
     return found
 
 
-def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
-    """Keep what a finished sweep appended to the segment, if it stayed on it."""
+def gradients_key(segment: Segment, root: Any, wanted: Sequence[Any], options: tuple[bool, ...]) -> Any:
+    """Return what `recall_gradients` knows a sweep from one root to some leaves by; None for one that it is not for."""
+    try:
+        if root._segment is not segment or segment.retained or segment.versions or root._takes_no_gradient:
+            return None
+        nodes = [leaf._node for leaf in wanted if leaf._segment is segment and not (leaf._takes_no_gradient or leaf._retains_grad)]
+    except AttributeError:  # no tensors
+        return None
+    return (root._node, *nodes, options, segment.released) if len(nodes) == len(wanted) else None
+
+
+def recall_gradients(segment: Segment, key: Any, wanted: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Append what the sweep of this key appended before, and return the gradients of the leaves wanted, or None.
+
+    It is `recall` for the sweep that ``grad(loss, parameters)`` makes.
+    """
+    node = segment.node
+    found = None if node.sweeps is None else node.sweeps.get(key)
+    if found is None or any([origin.__class__ is tuple for origin in segment.origins.values()]):
+        return None
+    remembered, expected, outputs = found
+    places = _places(segment)
+    if expected != [places.get(id(leaf)) for leaf in wanted]:
+        return None
+    start = node.next_slot
+    values = list(remembered.values)
+    gradients = tuple([_gradient(segment, values, output, start) for output in outputs])
+    if segment.node is not node or len(segment.values) != start:
+        return None
+    segment.node = remembered.end
+    segment.values += values
+    segment.released = segment.released | remembered.released if segment.released else remembered.released
+    return gradients
+
+
+def remember_gradients(begin: Node, key: Any, wanted: Sequence[Any], sweep: Any) -> None:
+    """Keep a sweep for `recall_gradients`, if it is remembered, and it found a gradient of each leaf on its segment alone."""
+    remembered: Remembered | None = sweep.remembered
+    if remembered is None or remembered.targets or not len(remembered.groups) == len(sweep.leaf_gradients) == len(wanted):
+        return
+    by_leaf = dict(zip(sweep.leaf_gradients, remembered.groups, strict=True))
+    groups = [by_leaf[id(leaf)] for leaf in wanted if id(leaf) in by_leaf]
+    if len(groups) == len(wanted) and begin.sweeps is not None:
+        begin.sweeps[key] = (remembered, [places for places, _ in groups], [output for _, output in groups])
+
+
+def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> Remembered | None:
+    """Keep, and return, what a finished sweep appended to the segment, if it stayed on it."""
     end = segment.node
     if end is SEALED or any(other is not segment for other, _ in sweep.replayed):
-        return
+        return None
     start = begin.next_slot
     values = [None if hasattr(value, "_node") else value for value in segment.values[start:]]
     path = path_to(end)[begin.length :]
@@ -179,12 +225,12 @@ def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
     for leaf, gradient in sweep.leaf_gradients.values():
         places = all_places.get(id(leaf))
         if not places or gradient._segment is not segment or gradient._node.slot not in outputs:
-            return
+            return None
         groups.append((tuple([slot for slot in places if slot < start]), outputs[gradient._node.slot]))
     targets = []
     for (_, slot), gradient in sweep.target_gradients.items():
         if gradient._segment is not segment or gradient._node.slot not in outputs:
-            return
+            return None
         targets.append((slot, outputs[gradient._node.slot]))
     released = frozenset([node.slot for _, nodes in sweep.replayed for node in nodes]) if not sweep.retain_graph else frozenset()
     if begin.sweeps is None or len(begin.sweeps) >= _SWEEPS_PER_NODE:
@@ -192,3 +238,4 @@ def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
     found = begin.sweeps[key] = Remembered(end, values, groups, targets, released)
     if key == ((key[0][0],), (None,), None, PLAIN, frozenset()) and len({output.slot for _, output in groups}) == len(groups):
         begin.sweeps[key[0][0]] = found
+    return found

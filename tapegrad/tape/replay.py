@@ -23,7 +23,7 @@ from .long_sweeps import LONG, LongSweep, long_key, needed_residuals, remember_l
 from .materialise import materialise
 from .modes import mode
 from .record import address_of, history_address
-from .remember import recall, remember, sweep_key
+from .remember import Remembered, recall, remember, sweep_key
 from .segment import Segment, in_grad_mode, open_segment, state
 from .trace import IMPORT, SEALED, Node, path_to, root_for
 
@@ -60,6 +60,7 @@ class Sweep:
         self.arrivals: list[tuple[int, Any]] = []  # likewise
         self.replayed: list[tuple[Segment, list[Node]]] = []
         self.repeated: dict[Segment, LongSweep] = {}
+        self.remembered: Remembered | None = None
 
     def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
@@ -74,7 +75,7 @@ class Sweep:
         begin = segment.node
         self._sweep(roots, cotangents)
         if key is not None and state.segment is segment:
-            remember(segment, begin, key, self)
+            self.remembered = remember(segment, begin, key, self)
         if not self.retain_graph:
             for replayed_segment, nodes in self.replayed:
                 if replayed_segment in self.repeated:

@@ -40,9 +40,9 @@ class Node:
     """A record, in its place in the trie.
 
     ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
-    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``places`` (one or two of these)
-    and ``given``, the parameters, let `record` do the same. ``next`` is the child met last. Imports and marks are nodes too; a
-    mark takes no slot. ``opening`` is the primitive of the segment's first record.
+    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``places`` (of one or two
+    tensors, and perhaps a number) and ``given``, the parameters, let `record` do the same. ``next`` is the child met last.
+    Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
     """
 
     __slots__ = (
@@ -274,7 +274,8 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node.primitive = primitive
     node.name = name
     node.given = values
-    if primitive.results == 1 and 1 <= len(operands) <= 2 and operands[0] not in NUMBERS:
+    tensors = operands[:-1] if operands and operands[-1] in NUMBERS else operands
+    if primitive.results == 1 and 1 <= len(tensors) <= 2 and NUMBERS.isdisjoint(tensors):
         node.places = tuple(operands)
     slot = parent.next_slot
     resolved: list[Any] = []
