@@ -299,3 +299,31 @@ def test_a_value_that_is_there_and_read_is_no_constant(function: Callable[[Any],
     compiled = tg.compile(function)
     for data in ([1.0, 2.0], [3.0, 4.0], [-1.0, 3.0], [-5.0, 1.0], [1.0, 0.0]):
         assert same(compiled(tg.tensor(data)), function(tg.tensor(data)))
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_a_module_s_training_step_is_straight(optimizer: str) -> None:
+    from tapegrad.compiled_call import OTHERWISE
+
+    if tg.get_mode() != "jit":
+        pytest.skip("there is no program")
+    model = tg.nn.Sequential(tg.nn.Linear(3, 4), tg.nn.ReLU(), tg.nn.Linear(4, 2))
+    other = getattr(tg.optim, optimizer)(model.parameters(), lr=0.1)
+
+    def step(x: Any, y: Any) -> Any:
+        other.zero_grad()
+        loss = tg.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        other.step()
+        return loss
+
+    compiled = tg.compile(step)
+    losses = []
+    for _ in range(8):
+        x, y = tg.arange(15.0).reshape(5, 3) / 7, tg.arange(5) % 2
+        losses.append(compiled(x, y).item())
+    assert losses[-1] < losses[0]
+    x.tolist(), y.tolist()
+    version = model[0].weight._version
+    assert compiled._last[0]((x, y), {}) is not OTHERWISE
+    assert model[0].weight._version == version + 1

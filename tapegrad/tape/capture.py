@@ -11,6 +11,7 @@ import traceback
 from sys import getrefcount
 from typing import Any
 
+from .aliases import count_version
 from .buffers import is_concrete, live_views
 from .materialise import materialise, replay_captured
 from .record import new_tensor_of, read
@@ -247,10 +248,7 @@ def _write(tensor: Any, segment: Segment, node: Any) -> Any:
     tensor._segment, tensor._node, tensor._home = segment, node, None
     if tensor._views:
         tensor._views = []  # none of them is alive
-    if tensor._own_version is None:
-        tensor._version_count += 1
-    else:
-        tensor._own_version[0] += 1
+    count_version(tensor)
     return tensor
 
 
