@@ -13,6 +13,7 @@ from .compiled_call import CHECK, OTHERWISE, Call, write_call
 from .structures import flatten, restored
 from .tape.capture import CannotCapture, Capture, Captured
 from .tape.modes import mode
+from .tape.record import read
 from .tape.segment import state
 from .tape.trace import path_to
 
@@ -85,6 +86,9 @@ class CompiledFunction:
         call = self._calls.get(key)
         if call is not None:
             self._last = call, form
+            for leaf in leaves:
+                if leaf._segment is not None:
+                    read(leaf)
             result = call(arguments, options)
             if result is not OTHERWISE:
                 return result

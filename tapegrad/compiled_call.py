@@ -188,7 +188,8 @@ class _Writer:
                 self.conditions.append(f"{variable}._node is not {self.name(type_)}")
                 if type_.requires_grad:
                     self.conditions.append(f"{variable}._home is not None")
-            self.conditions += [f"{variable}._is_stale", f"{variable}._is_shared", f"{variable}._alias_of is not None"]
+            alias = "" if type_.requires_grad else f" and {variable}._alias_of._is_shared"
+            self.conditions += [f"{variable}._is_stale", f"{variable}._is_shared", f"{variable}._alias_of is not None{alias}"]
             if what == HELD:
                 arguments = [f"a{place}" for place in range(len(captured.identities)) if self.names.get(f"a{place}") is type_]
                 self.conditions += [f"{variable} is {argument}" for argument in arguments]
@@ -202,7 +203,7 @@ class _Writer:
         written += [f"{self.tensor(leaf)}._grad" for leaf, _, is_written in captured.gradients if is_written]
         for variable in written:
             self.conditions.append(f"{variable}._views")
-            self.conditions += [f"{variable}._is_shared", f"{variable}._alias_of is not None"] if "." in variable else []
+            self.conditions += [f"{variable}._is_shared", f"{variable}._alias_of is not None"]
         return environment
 
     def _run(self, environment: dict[int, str]) -> None:

@@ -307,6 +307,7 @@ def test_a_module_s_training_step_is_straight(optimizer: str) -> None:
 
     if tg.get_mode() != "jit":
         pytest.skip("there is no program")
+    tg.manual_seed(0)
     model = tg.nn.Sequential(tg.nn.Linear(3, 4), tg.nn.ReLU(), tg.nn.Linear(4, 2))
     other = getattr(tg.optim, optimizer)(model.parameters(), lr=0.1)
 
@@ -327,3 +328,22 @@ def test_a_module_s_training_step_is_straight(optimizer: str) -> None:
     version = model[0].weight._version
     assert compiled._last[0]((x, y), {}) is not OTHERWISE
     assert model[0].weight._version == version + 1
+
+
+@pytest.mark.filterwarnings("ignore:tapegrad.compile")
+def test_parts_of_a_tensor_as_arguments() -> None:
+    data = tg.arange(24.0).reshape(6, 4)
+    total = tg.zeros(4)
+    function, runs = tg.compile(lambda part, other: (part * 2 + other).sum(0)), []
+    writing = tg.compile(lambda part: (runs.append(1), part.add_(1))[1])
+    for number in range(6):
+        for start in (0, 2, 4):
+            part = data[start : start + 2]
+            expected = (part * 2 + total).sum(0)
+            assert same(function(part, total), expected)
+        total = total + 1
+        part = data[number]
+        assert writing(part) is part
+        data[number] *= 2
+        assert same(part, data[number])
+    assert same(data, tg.arange(24.0).reshape(6, 4) * 2 + 2)

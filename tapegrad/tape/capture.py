@@ -189,7 +189,7 @@ class Captured:
                 tensor = tensor._grad
                 if tensor is None:
                     return False
-            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None) or not _is_alone(tensor):
+            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None) or not _can_be_read(tensor):
                 return False
         for leaf, has, type_ in self.needs:
             gradient = (arguments[leaf] if leaf.__class__ is int else leaf)._grad
@@ -234,6 +234,13 @@ class Captured:
             results[place] = arguments[where] if where.__class__ is int else where
         replay_captured(segment, self.trace, self.plan, values)
         return results
+
+
+def _can_be_read(tensor: Any) -> bool:
+    """Whether a tensor's value is there, and no array outside has it; a view without a gradient of its own will do."""
+    if tensor._alias_of is None:
+        return not (tensor._is_stale or tensor._is_shared)
+    return not (tensor._node.type.requires_grad or tensor._is_shared or tensor._alias_of._is_shared)
 
 
 def _is_alone(tensor: Any) -> bool:
