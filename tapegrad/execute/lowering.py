@@ -43,6 +43,30 @@ class Converted:
         """Return nothing: it is an instruction of its own."""
 
 
+class Column:
+    """Stands as the primitive of a column of a value in memory."""
+
+    name = "column"
+    casts = None
+    check_numbers = None
+
+    @staticmethod
+    def numpy(a: Any, place: int) -> Any:
+        """Return the column."""
+        return a[..., place : place + 1]
+
+
+class Interleaved:
+    """Stands as the primitive of what has the operands as its columns: they are written to one memory."""
+
+    name = "interleaved"
+    casts = None
+    check_numbers = None
+
+    def kernel_for(self, types: Any, parameters: Any) -> None:
+        """Return nothing: its value is in no variable."""
+
+
 class Part:
     """A part of a record: to the fusion, a record like others."""
 
@@ -71,7 +95,8 @@ class Parts:
         self.first_slot = first_slot
         self.list: list[Part] = []
 
-    def _add(self, primitive: Any, operands: tuple[Any, ...], parameters: dict[str, Any], type_: Type) -> Part:
+    def append(self, primitive: Any, operands: tuple[Any, ...], parameters: dict[str, Any], type_: Type) -> Part:
+        """Add a part."""
         part = Part(primitive, operands, parameters, self.first_slot + len(self.list), type_)
         self.list.append(part)
         return part
@@ -79,15 +104,15 @@ class Parts:
     def row(self, name: str, a: Any, **parameters: Any) -> Part:
         """Add a row of the table: a reduction or a view."""
         primitive = TABLE[name]
-        return self._add(primitive, (a,), parameters, make_type(*primitive.type_rule(a.type, **parameters)[:2]))
+        return self.append(primitive, (a,), parameters, make_type(*primitive.type_rule(a.type, **parameters)[:2]))
 
     def formula(self, expression: str, dtype: dtypes.dtype, shape: Shape, *operands: Any) -> Part:
         """Add an expression of the operands' elements."""
-        return self._add(Formula(expression), operands, {}, make_type(dtype, shape))
+        return self.append(Formula(expression), operands, {}, make_type(dtype, shape))
 
     def number(self, number: Any, dtype: dtypes.dtype) -> Part:
         """Add a Python number as a value of a dtype."""
-        return self._add(Converted(), (number,), {}, make_type(dtype, ()))
+        return self.append(Converted(), (number,), {}, make_type(dtype, ()))
 
     def shaped(self, a: Any, shape: Shape) -> Any:
         """Return a value with another shape, of the same elements in order."""

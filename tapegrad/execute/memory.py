@@ -16,12 +16,13 @@ from tapegrad.execute.compiling import *
 class Input:
     """What a step reads from outside its loop: a slot in memory, with strides (in elements) over the step's dimensions."""
 
-    __slots__ = ("slot", "kind", "strides")
+    __slots__ = ("slot", "kind", "strides", "offset")
 
-    def __init__(self, slot: int, kind: str, strides: Shape) -> None:
+    def __init__(self, slot: int, kind: str, strides: Shape, offset: int = 0) -> None:
         self.slot = slot
         self.kind = kind
         self.strides = strides
+        self.offset = offset  # of the first element, in elements; only columns have one
 
 
 class Number:
@@ -46,6 +47,8 @@ class Memory:
 
 class Written:
     """A kernel's source, the words of its arguments, and how its rows are split over calls."""
+
+    is_alone = False  # whether BLAS has to take one thread meanwhile
 
     def __init__(self, source: str, words: list[Memory], count: int, step: int, combinations: list[Any]) -> None:
         self.source = source

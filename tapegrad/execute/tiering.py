@@ -37,7 +37,7 @@ threshold = _threshold()
 
 
 class LayoutChanged(Exception):  # noqa: N818 - it tells of a change, and is always caught
-    """An array is not laid out as it was when the program was made."""
+    """An array is not laid out as it was when the program was made, or a number that is compiled in is another."""
 
 
 class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caught
@@ -114,7 +114,7 @@ class Compiled:
             if self.spent < min(self.worth, threshold):
                 return None
             draft, self.draft = self.draft, None
-            program = compile_plan(plan, environment) if draft is None else _linked(draft)
+            program = compile_plan(plan, environment, not self.programs) if draft is None else _linked(draft)
             self.is_hopeless = program is None
         elif not structure.is_requested:
             structure.is_requested = True
@@ -141,8 +141,11 @@ def run_compiled(
         run_plan(plan, environment, failure)
 
 
-def draft_plan(plan: Plan, environment: list[Any]) -> Any:
-    """Return a plan's program without its kernels, made from one run to see how values are laid out; None if that raises."""
+def draft_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -> Any:
+    """Return a plan's program without its kernels, made from one run to see how values are laid out; None if that raises.
+
+    Integers may be compiled in, unless others have come since this was done.
+    """
     from .program import Program, layout_of
 
     values = list(environment)
@@ -161,7 +164,8 @@ def draft_plan(plan: Plan, environment: list[Any]) -> Any:
         return None
     found = {slot: layout for slot, layout in layouts.items() if layout is not None}
     try:
-        return Program(plan.nodes, plan.live, plan.residuals, found)
+        numbers = {slot: value for slot, value in enumerate(environment) if knows_numbers and value.__class__ is int}
+        return Program(plan.nodes, plan.live, plan.residuals, found, numbers)
     except Exception as error:  # whatever it is, there is the interpreter
         from .kernels import warn_once
 
@@ -170,9 +174,9 @@ def draft_plan(plan: Plan, environment: list[Any]) -> Any:
         return None
 
 
-def compile_plan(plan: Plan, environment: list[Any]) -> Any:
+def compile_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -> Any:
     """Return the compiled form of a plan, as soon as its kernels are there; None if it cannot be compiled."""
-    draft = draft_plan(plan, environment)
+    draft = draft_plan(plan, environment, knows_numbers)
     return None if draft is None else _linked(draft)
 
 

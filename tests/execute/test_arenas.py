@@ -86,6 +86,20 @@ def test_programs_that_are_gone_do_not_count(limit: int) -> None:
     assert second.has_arena and third.has_arena
 
 
+def test_releasing_spares_what_runs_or_was_used_since_the_last_time() -> None:
+    all_of_them = Arenas()
+    used, running, unused = admit(all_of_them, 1, 1, 1)
+    used.was_used = True
+    with running.lock:
+        all_of_them.release(are_all=False)
+        assert (used.has_arena, running.has_arena, unused.has_arena) == (True, True, False)
+        all_of_them.release(are_all=False)
+        assert (used.has_arena, running.has_arena) == (False, True)
+    used.was_used = running.was_used = True
+    all_of_them.release(are_all=True)
+    assert all_of_them.present() == [] and not running.has_arena
+
+
 # Programs
 
 

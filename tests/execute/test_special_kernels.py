@@ -54,6 +54,11 @@ def test_cross_entropy_is_one_run(programs: list[Any]) -> None:
         assert not calls(programs[-1]) and programs[-1].source.count("execute(") == 1
 
 
+@pytest.mark.parametrize("dtype", (*FLOATS, "int64", "uint8"))
+def test_cross_products(dtype: str, programs: list[Any]) -> None:
+    check_samples("cross", dtype, programs)
+
+
 # Indexing
 
 INDEXING = ("index_select", "gather", "index", "index_add", "index_copy", "index_fill", "scatter", "scatter_add", "index_put")

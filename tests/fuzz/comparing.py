@@ -22,12 +22,13 @@ def mode(name: str, limit: int | None = None, runs: int | None = None) -> Iterat
     `runs` is how often a plan is walked before it becomes a program. In jit, every plan is compiled before it is first run.
     """
     before, runs_before, threshold = tapegrad.get_mode(), interpreter._RUNS_BEFORE_PROGRAM, tiering.threshold
+    limits = trace.PENDING_LIMIT, trace._LONG_LIMIT
     tiering.threshold = 0.0
     tapegrad.set_mode(name)
     try:
         if limit is not None:
             trace._roots.clear()
-            trace.root_for(False).limit = limit
+            trace.PENDING_LIMIT, trace._LONG_LIMIT = limit, 8 * limit  # of every default dtype's root
         if runs is not None:
             interpreter._RUNS_BEFORE_PROGRAM = runs
         yield
@@ -36,6 +37,7 @@ def mode(name: str, limit: int | None = None, runs: int | None = None) -> Iterat
         interpreter._RUNS_BEFORE_PROGRAM, tiering.threshold = runs_before, threshold
         if limit is not None:
             trace._roots.clear()
+            trace.PENDING_LIMIT, trace._LONG_LIMIT = limits
         tapegrad.set_mode(before)
 
 
