@@ -13,7 +13,7 @@ from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
-from ..tape.record import is_failure, look_at, record
+from ..tape.record import Failure, look_at, record
 from ..tape.remember import recall_plain
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
@@ -48,9 +48,13 @@ def backward(
         segment = state.segment
         found = recall_plain(segment, tensors)
         if found is not None:
+            is_captured = state.capture is not None
             for leaf, gradient in found:
-                _accumulate(leaf, gradient, False, set())
-            if state.capture is None:
+                if leaf._grad is None and not is_captured and gradient._node.type.strides == leaf._node.type.strides:
+                    leaf._grad = gradient  # it is new, and nobody else's; no other thread comes in between
+                else:
+                    _accumulate(leaf, gradient, False, set())
+            if not is_captured:
                 materialise(segment)
                 _check_computed([leaf for leaf, _ in found])
             return
@@ -85,7 +89,7 @@ def backward(
 
 def _check_computed(leaves: list[Tensor]) -> None:
     """Raise where a gradient could not be computed, and forget it: an optimizer would spoil the parameter with it."""
-    failed = [leaf for leaf in leaves if leaf._grad is not None and is_failure(leaf._grad)]
+    failed = [leaf for leaf in leaves if getattr(leaf._grad, "_array", None).__class__ is Failure]
     if failed:
         gradient = failed[0]._grad
         for leaf in failed:
