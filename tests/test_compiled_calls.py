@@ -347,3 +347,65 @@ def test_parts_of_a_tensor_as_arguments() -> None:
         data[number] *= 2
         assert same(part, data[number])
     assert same(data, tg.arange(24.0).reshape(6, 4) * 2 + 2)
+
+
+def test_gradients_that_are_there_at_every_second_call() -> None:
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    runs = []
+
+    def body(x: Any) -> Any:
+        runs.append(1)
+        loss = (x * w).sum()
+        loss.backward()
+        return loss
+
+    compiled = tg.compile(body)
+    for number in range(24):
+        if number % 2 == 0:
+            w.grad = None
+        assert compiled(tg.tensor([1.0, 4.0])).item() == 9
+        assert w.grad.tolist() == ([1.0, 4.0] if number % 2 == 0 else [2.0, 8.0])
+    assert len(runs) <= 5
+
+
+def test_a_function_that_is_never_the_same_is_not_captured_for_ever() -> None:
+    runs = []
+
+    def body(x: Any) -> Any:
+        runs.append(1)
+        for _ in runs:
+            x = x + 1
+        return x
+
+    compiled = tg.compile(body)
+    given = [tg.zeros(2) for _ in range(24)]
+    with pytest.warns(RuntimeWarning, match="16 calls in a row"):
+        for number, x in enumerate(given, 1):
+            assert compiled(x).tolist() == [number, number]
+
+
+def test_a_detached_result() -> None:
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    runs, kept = [], []
+
+    def body(x: Any, keep: bool) -> Any:
+        runs.append(1)
+        w.grad = None
+        products = x * w
+        products.sum().backward()
+        if keep:
+            kept.append(products)
+        return products.sum().detach(), products.detach()
+
+    compiled = tg.compile(body)
+    for number in range(6):
+        total, products = compiled(tg.tensor([number, 1.0]), False)
+        assert total.item() == number + 2 and products.tolist() == [number, 2.0]
+        assert not (total.requires_grad or products.requires_grad) and products._base is None and products._version == 0
+        assert products.add_(1).tolist() == [number + 1, 3.0] and products._version == 1
+    assert len(runs) <= 3
+    with pytest.warns(RuntimeWarning, match="it makes a view"):
+        for number in range(4):
+            _, products = compiled(tg.tensor([number, 1.0]), True)
+            products.add_(1)
+            assert kept[-1].tolist() == products.tolist() == [number + 1, 3.0]

@@ -62,6 +62,8 @@ class Capture:
             raise CannotCapture(self.why or "it records more than one segment of the tape holds")
         if segment.retained or segment.versions or segment.shared or segment.urgent:
             raise CannotCapture("it retains gradients of values on the way, or works on memory that is shared with NumPy")
+        for result in results:
+            _cut_loose(result)
         found = Captured(self, segment, results)
         materialise(segment, found.watch)
         if found.why:
@@ -238,6 +240,17 @@ class Captured:
             results[place] = arguments[where] if where.__class__ is int else where
         replay_captured(segment, self.trace, self.plan, values)
         return results
+
+
+def _cut_loose(result: Any) -> None:
+    """Let a detached result be a tensor of its own, where nobody else has what it was detached from."""
+    if not getattr(result, "_is_detached", False) or any([link[0] != "detach" for link in result._chain]):
+        return
+    root = result._alias_of
+    # Held by the result, the segment, this variable, and the call that counts.
+    if getrefcount(root) <= 4 and len(live_views(root)) == 1 and not is_concrete(root) and root._version_count == 0:
+        result._alias_of, result._chain, result._chain_numbers, result._is_detached = None, (), (), False
+        result._own_version = None
 
 
 def _can_be_read(tensor: Any) -> bool:
