@@ -13,11 +13,14 @@ from .compiled_call import CHECK, OTHERWISE, Call, write_call
 from .structures import flatten, restored
 from .tape.capture import CannotCapture, Capture, Captured
 from .tape.modes import mode
+from .tape.record import read
 from .tape.segment import state
 from .tape.trace import CAPTURE_LIMIT, Root, path_to
 
-_ATTEMPTS = 3  # the first calls of a training step make an optimiser's state
-_MOST_CAPTURES = 64
+_FAILURES = 3  # to capture a call; the first ones of a training step make an optimiser's state
+_MISFITS = 16  # calls that were captured in a row, since nothing fitted the one before
+_MOST_VARIANTS = 4
+_MOST_KNOWN = 64  # types of arguments
 
 
 def compile(function: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - PyTorch's name for it
@@ -40,18 +43,36 @@ def compile(function: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - 
     return compile if function is None else CompiledFunction(function)
 
 
+class _Variant:
+    """A captured call, the structure of its results, and the straight-line function that repeats it."""
+
+    __slots__ = ("captured", "results", "call")
+
+    def __init__(self, captured: Captured, results: Any) -> None:
+        self.captured = captured
+        self.results = results
+        self.call: Call | None = None
+
+
+class _Known:
+    """What is known of the calls with arguments of the same types."""
+
+    def __init__(self) -> None:
+        self.root = Root(eager=False, limit=CAPTURE_LIMIT)
+        self.variants: list[_Variant] = []  # such as with gradients that are there, and that are not; the newest comes first
+        self.failures = 0  # captures that failed since one has not
+        self.misfits = 0  # captures since a call was like the one that was captured
+
+
 class CompiledFunction:
     """A function that `compile` returned; attributes are those of the function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._captures: dict[Any, Captured | None] = {}
-        self._roots: dict[Any, Root] = {}  # of what is recorded for arguments of these types
-        self._attempts: dict[Any, int] = {}
-        self._has_warned = False
-        self._calls: dict[Any, Call | None] = {}  # the straight-line functions
-        self._last: tuple[Call | None, Any] = (None, None)  # the one that was taken last, and the module's form
+        self._known: dict[Any, _Known] = {}
+        self._last: tuple[Call | None, Any] = (None, None)  # the straight-line function that was taken last, and the module's form
         self._is_module = hasattr(function, "named_modules")
+        self._has_warned = False
         functools.update_wrapper(self, function, updated=())
 
     def __getattr__(self, name: str) -> Any:
@@ -71,44 +92,41 @@ class CompiledFunction:
         modes = (state.grad_enabled, state.inference, dtypes.get_default_dtype())
         form = _form_of(self._function) if self._is_module else None
         key = (structure, modes, form)
-        captured = self._captures.get(key)
-        if captured is not None and captured.fits(leaves):
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[key] = _Known()
+        variant = next((variant for variant in known.variants if variant.captured.fits(leaves)), None)
+        if variant is not None:
+            known.misfits = 0
             if os.environ.get(CHECK) == "1":
-                return self._check(captured, structure, leaves)
-            return self._replay(captured, key, arguments, options, leaves)
-        if self._attempts.get(key, 0) >= _ATTEMPTS:
+                return self._check(variant.captured, structure, leaves)
+            return self._replay(variant, key, arguments, options, leaves)
+        if known.failures >= _FAILURES or known.misfits >= _MISFITS:
             return self._function(*arguments, **options)
-        return self._capture(key, structure, leaves)
+        return self._capture(known, structure, leaves)
 
-    def _replay(self, captured: Captured, key: Any, arguments: Any, options: Any, leaves: list[Any]) -> Any:
+    def _replay(self, variant: _Variant, key: Any, arguments: Any, options: Any, leaves: list[Any]) -> Any:
         """Replay a captured call: by a straight-line function, where there is one for it by now."""
         structure, modes, form = key
-        call = self._calls.get(key)
-        if call is not None:
-            self._last = call, form
-            result = call(arguments, options)
+        if variant.call is not None:
+            self._last = variant.call, form
+            for leaf in leaves:
+                if leaf._segment is not None:
+                    read(leaf)
+            result = variant.call(arguments, options)
             if result is not OTHERWISE:
                 return result
-        result = restored(captured.replay(leaves), self._shapes[key])
-        if call is None:
-            self._calls[key] = write_call(captured, structure, self._shapes[key], modes)
+        result = restored(variant.captured.replay(leaves), variant.results)
+        if variant.call is None:
+            variant.call = write_call(variant.captured, structure, variant.results, modes)
         return result
 
-    @property
-    def _shapes(self) -> dict[Any, Any]:
-        """The structures of the results."""
-        found: dict[Any, Any] = self.__dict__.setdefault("_result_structures", {})
-        return found
-
-    def _capture(self, key: Any, structure: Any, leaves: list[Any]) -> Any:
+    def _capture(self, known: _Known, structure: Any, leaves: list[Any]) -> Any:
         """Run the function, and keep what it records."""
-        if len(self._captures) >= _MOST_CAPTURES:
-            self._captures.clear()
-            self._attempts.clear()
-            self._roots.clear()
-            self._calls.clear()
         randomness = random.get_rng_state().tobytes()
-        capture = Capture(leaves, self._roots.setdefault(key, Root(eager=False, limit=CAPTURE_LIMIT)))
+        capture = Capture(leaves, known.root)
         results: list[Any] = []
         try:
             arguments, options = restored(list(leaves), structure)
@@ -120,21 +138,27 @@ class CompiledFunction:
             captured = capture.finish(results)
             if random.get_rng_state().tobytes() != randomness:
                 raise CannotCapture("it draws random numbers")
-            earlier = self._captures.get(key)
-            if earlier is not None:
-                captured.confirm(earlier)
-            self._captures[key] = captured
-            self._calls.pop(key, None)
+            for variant in known.variants:
+                captured.confirm(variant.captured)
+            others = [variant for variant in known.variants if variant.captured.trace is not captured.trace]
+            known.variants = [_Variant(captured, form), *others[: _MOST_VARIANTS - 1]]
+            known.failures = 0
+            known.misfits += 1
             self._last = None, None
-            self._shapes[key] = form
-            self._attempts.pop(key, None)
+            if known.misfits == _MISFITS:
+                self._warn(f"{_MISFITS} calls in a row had other tensors, views of them or gradients than the call before")
         except CannotCapture as reason:
-            self._attempts[key] = self._attempts.get(key, 0) + 1
-            if self._attempts[key] == _ATTEMPTS and not self._has_warned:
-                self._has_warned = True
-                name = getattr(self._function, "__name__", type(self._function).__name__)
-                warnings.warn(f"tapegrad.compile: {name} runs as ordinary code: {reason}", RuntimeWarning, stacklevel=3)
+            known.failures += 1
+            if known.failures == _FAILURES:
+                self._warn(str(reason))
         return result
+
+    def _warn(self, reason: str) -> None:
+        """Say once why the function's calls are not replayed."""
+        if not self._has_warned:
+            self._has_warned = True
+            name = getattr(self._function, "__name__", type(self._function).__name__)
+            warnings.warn(f"tapegrad.compile: {name} runs as ordinary code: {reason}", RuntimeWarning, stacklevel=4)
 
     def _check(self, captured: Captured, structure: Any, leaves: list[Any]) -> Any:
         """Run the function all the same, and raise where it records something else than what was captured."""

@@ -188,7 +188,8 @@ class _Writer:
                 self.conditions.append(f"{variable}._node is not {self.name(type_)}")
                 if type_.requires_grad:
                     self.conditions.append(f"{variable}._home is not None")
-            self.conditions += [f"{variable}._is_stale", f"{variable}._is_shared", f"{variable}._alias_of is not None"]
+            alias = "" if type_.requires_grad else f" and {variable}._alias_of._is_shared"
+            self.conditions += [f"{variable}._is_stale", f"{variable}._is_shared", f"{variable}._alias_of is not None{alias}"]
             if what == HELD:
                 arguments = [f"a{place}" for place in range(len(captured.identities)) if self.names.get(f"a{place}") is type_]
                 self.conditions += [f"{variable} is {argument}" for argument in arguments]
@@ -201,8 +202,8 @@ class _Writer:
         written = [self.tensor(where) for where, _ in captured.written]
         written += [f"{self.tensor(leaf)}._grad" for leaf, _, is_written in captured.gradients if is_written]
         for variable in written:
-            self.conditions += [f"{variable}._views", f"{variable}._own_version is not None"]
-            self.conditions += [f"{variable}._is_shared", f"{variable}._alias_of is not None"] if "." in variable else []
+            self.conditions.append(f"{variable}._views")
+            self.conditions += [f"{variable}._is_shared", f"{variable}._alias_of is not None"]
         return environment
 
     def _run(self, environment: dict[int, str]) -> None:
@@ -271,7 +272,8 @@ class _Writer:
 
     def _written(self, variable: str, node: Any) -> list[str]:
         home = [] if node.slot in self.captured.plan.with_history else [f"{variable}._home = None"]
-        return [*self._valued(variable, node), *home, f"{variable}._version_count += 1"]
+        version = [f"if {variable}._own_version is None: {variable}._version_count += 1", f"else: {variable}._own_version[0] += 1"]
+        return [*self._valued(variable, node), *home, *version]
 
     def _valued(self, variable: str, node: Any) -> list[str]:
         lines = [f"{variable}._array = r{node.slot}", f"{variable}._node = {self.name(node.type)}"]

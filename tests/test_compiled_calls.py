@@ -299,3 +299,113 @@ def test_a_value_that_is_there_and_read_is_no_constant(function: Callable[[Any],
     compiled = tg.compile(function)
     for data in ([1.0, 2.0], [3.0, 4.0], [-1.0, 3.0], [-5.0, 1.0], [1.0, 0.0]):
         assert same(compiled(tg.tensor(data)), function(tg.tensor(data)))
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_a_module_s_training_step_is_straight(optimizer: str) -> None:
+    from tapegrad.compiled_call import OTHERWISE
+
+    if tg.get_mode() != "jit":
+        pytest.skip("there is no program")
+    tg.manual_seed(0)
+    model = tg.nn.Sequential(tg.nn.Linear(3, 4), tg.nn.ReLU(), tg.nn.Linear(4, 2))
+    other = getattr(tg.optim, optimizer)(model.parameters(), lr=0.1)
+
+    def step(x: Any, y: Any) -> Any:
+        other.zero_grad()
+        loss = tg.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        other.step()
+        return loss
+
+    compiled = tg.compile(step)
+    losses = []
+    for _ in range(8):
+        x, y = tg.arange(15.0).reshape(5, 3) / 7, tg.arange(5) % 2
+        losses.append(compiled(x, y).item())
+    assert losses[-1] < losses[0]
+    x.tolist(), y.tolist()
+    version = model[0].weight._version
+    assert compiled._last[0]((x, y), {}) is not OTHERWISE
+    assert model[0].weight._version == version + 1
+
+
+@pytest.mark.filterwarnings("ignore:tapegrad.compile")
+def test_parts_of_a_tensor_as_arguments() -> None:
+    data = tg.arange(24.0).reshape(6, 4)
+    total = tg.zeros(4)
+    function, runs = tg.compile(lambda part, other: (part * 2 + other).sum(0)), []
+    writing = tg.compile(lambda part: (runs.append(1), part.add_(1))[1])
+    for number in range(6):
+        for start in (0, 2, 4):
+            part = data[start : start + 2]
+            expected = (part * 2 + total).sum(0)
+            assert same(function(part, total), expected)
+        total = total + 1
+        part = data[number]
+        assert writing(part) is part
+        data[number] *= 2
+        assert same(part, data[number])
+    assert same(data, tg.arange(24.0).reshape(6, 4) * 2 + 2)
+
+
+def test_gradients_that_are_there_at_every_second_call() -> None:
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    runs = []
+
+    def body(x: Any) -> Any:
+        runs.append(1)
+        loss = (x * w).sum()
+        loss.backward()
+        return loss
+
+    compiled = tg.compile(body)
+    for number in range(24):
+        if number % 2 == 0:
+            w.grad = None
+        assert compiled(tg.tensor([1.0, 4.0])).item() == 9
+        assert w.grad.tolist() == ([1.0, 4.0] if number % 2 == 0 else [2.0, 8.0])
+    assert len(runs) <= 5
+
+
+def test_a_function_that_is_never_the_same_is_not_captured_for_ever() -> None:
+    runs = []
+
+    def body(x: Any) -> Any:
+        runs.append(1)
+        for _ in runs:
+            x = x + 1
+        return x
+
+    compiled = tg.compile(body)
+    given = [tg.zeros(2) for _ in range(24)]
+    with pytest.warns(RuntimeWarning, match="16 calls in a row"):
+        for number, x in enumerate(given, 1):
+            assert compiled(x).tolist() == [number, number]
+
+
+def test_a_detached_result() -> None:
+    w = tg.tensor([1.0, 2.0], requires_grad=True)
+    runs, kept = [], []
+
+    def body(x: Any, keep: bool) -> Any:
+        runs.append(1)
+        w.grad = None
+        products = x * w
+        products.sum().backward()
+        if keep:
+            kept.append(products)
+        return products.sum().detach(), products.detach()
+
+    compiled = tg.compile(body)
+    for number in range(6):
+        total, products = compiled(tg.tensor([number, 1.0]), False)
+        assert total.item() == number + 2 and products.tolist() == [number, 2.0]
+        assert not (total.requires_grad or products.requires_grad) and products._base is None and products._version == 0
+        assert products.add_(1).tolist() == [number + 1, 3.0] and products._version == 1
+    assert len(runs) <= 3
+    with pytest.warns(RuntimeWarning, match="it makes a view"):
+        for number in range(4):
+            _, products = compiled(tg.tensor([number, 1.0]), True)
+            products.add_(1)
+            assert kept[-1].tolist() == products.tolist() == [number + 1, 3.0]

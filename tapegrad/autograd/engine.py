@@ -13,7 +13,7 @@ from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
-from ..tape.record import is_failure, look_at, record
+from ..tape.record import Failure, look_at, record
 from ..tape.remember import gradients_key, recall_gradients, recall_plain, remember_gradients
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
@@ -85,7 +85,7 @@ def backward(
 
 def _check_computed(leaves: list[Tensor]) -> None:
     """Raise where a gradient could not be computed, and forget it: an optimizer would spoil the parameter with it."""
-    failed = [leaf for leaf in leaves if leaf._grad is not None and is_failure(leaf._grad)]
+    failed = [leaf for leaf in leaves if getattr(leaf._grad, "_array", None).__class__ is Failure]
     if failed:
         gradient = failed[0]._grad
         for leaf in failed:

@@ -11,6 +11,7 @@ import traceback
 from sys import getrefcount
 from typing import Any
 
+from .aliases import count_version
 from .buffers import is_concrete, live_views
 from .materialise import materialise, replay_captured
 from .record import new_tensor_of, read
@@ -61,6 +62,8 @@ class Capture:
             raise CannotCapture(self.why or "it records more than one segment of the tape holds")
         if segment.retained or segment.versions or segment.shared or segment.urgent:
             raise CannotCapture("it retains gradients of values on the way, or works on memory that is shared with NumPy")
+        for result in results:
+            _cut_loose(result)
         found = Captured(self, segment, results)
         materialise(segment, found.watch)
         if found.why:
@@ -192,7 +195,7 @@ class Captured:
                 tensor = tensor._grad
                 if tensor is None:
                     return False
-            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None) or not _is_alone(tensor):
+            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None) or not _can_be_read(tensor):
                 return False
         for leaf, has, type_ in self.needs:
             gradient = (arguments[leaf] if leaf.__class__ is int else leaf)._grad
@@ -239,6 +242,24 @@ class Captured:
         return results
 
 
+def _cut_loose(result: Any) -> None:
+    """Let a detached result be a tensor of its own, where nobody else has what it was detached from."""
+    if not getattr(result, "_is_detached", False) or any([link[0] != "detach" for link in result._chain]):
+        return
+    root = result._alias_of
+    # Held by the result, the segment, this variable, and the call that counts.
+    if getrefcount(root) <= 4 and len(live_views(root)) == 1 and not is_concrete(root) and root._version_count == 0:
+        result._alias_of, result._chain, result._chain_numbers, result._is_detached = None, (), (), False
+        result._own_version = None
+
+
+def _can_be_read(tensor: Any) -> bool:
+    """Whether a tensor's value is there, and no array outside has it; a view without a gradient of its own will do."""
+    if tensor._alias_of is None:
+        return not (tensor._is_stale or tensor._is_shared)
+    return not (tensor._node.type.requires_grad or tensor._is_shared or tensor._alias_of._is_shared)
+
+
 def _is_alone(tensor: Any) -> bool:
     """Whether a tensor's value is not that of another, or of an array outside."""
     return not (tensor._is_stale or tensor._is_shared) and tensor._alias_of is None
@@ -251,10 +272,7 @@ def _write(tensor: Any, segment: Segment, node: Any) -> Any:
     tensor._segment, tensor._node, tensor._home = segment, node, None
     if tensor._views:
         tensor._views = []  # none of them is alive
-    if tensor._own_version is None:
-        tensor._version_count += 1
-    else:
-        tensor._own_version[0] += 1
+    count_version(tensor)
     return tensor
 
 
