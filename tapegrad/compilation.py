@@ -12,7 +12,7 @@ from . import dtypes, random
 from .tape.capture import CannotCapture, Capture, Captured
 from .tape.modes import mode
 from .tape.segment import state
-from .tape.trace import path_to
+from .tape.trace import CAPTURE_LIMIT, Root, path_to
 from .tape.types import number_type
 from .tensor import Tensor
 
@@ -47,6 +47,7 @@ class CompiledFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._captures: dict[Any, Captured | None] = {}
+        self._roots: dict[Any, Root] = {}  # of what is recorded for arguments of these types
         self._attempts: dict[Any, int] = {}
         self._has_warned = False
         functools.update_wrapper(self, function, updated=())
@@ -81,8 +82,9 @@ class CompiledFunction:
         if len(self._captures) >= _MOST_CAPTURES:
             self._captures.clear()
             self._attempts.clear()
+            self._roots.clear()
         randomness = random.get_rng_state().tobytes()
-        capture = Capture(leaves)
+        capture = Capture(leaves, self._roots.setdefault(key, Root(eager=False, limit=CAPTURE_LIMIT)))
         results: list[Any] = []
         try:
             arguments, options = _restored(list(leaves), structure)
@@ -110,7 +112,7 @@ class CompiledFunction:
 
     def _check(self, captured: Captured, structure: Any, leaves: list[Any]) -> Any:
         """Run the function all the same, and raise where it records something else than what was captured."""
-        capture = Capture(leaves)
+        capture = Capture(leaves, captured.trace.root)
         try:
             arguments, options = _restored(list(leaves), structure)
             result = self._function(*arguments, **options)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
+import re
+from functools import lru_cache
 from typing import Any
 
 from .. import dtypes
@@ -19,6 +20,7 @@ KINDS = {
     dtypes.uint8: "u1",
     dtypes.bool: "b1",
 }
+Names = tuple[tuple[str, str], ...]
 _OPERANDS = ("a", "b", "c", "d", "e")
 # What needs no code of its own; other functions are those of vector_maths, by kind of element.
 _SCALARS = {
@@ -52,7 +54,7 @@ def _exists(name: str, kind: str) -> bool:
     return name in _SCALARS or name == "T" or (name in FUNCTIONS and kind in [SUFFIXES[dtype] for dtype in FUNCTIONS[name].dtypes])
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _functions(expression: str) -> frozenset[str]:
     """Return the names of the functions that an expression calls."""
     tree = ast.parse(expression, mode="eval")
@@ -74,12 +76,19 @@ def render(node: Any, expression: str, variables: list[str], kinds: list[str]) -
     names = {}
     for name, variable, given, operand in zip(_OPERANDS, variables, kinds, node.operands, strict=False):
         names[name] = variable if given == kind or (own and operand.node is not None) else cast(variable, kind, given)
-    others = dict(zip(_OPERANDS, kinds, strict=False)) if own else {}
-    tree = _Renamed(names, others, node.parameters, kind).visit(ast.parse(expression, mode="eval"))
-    text = ast.unparse(ast.fix_missing_locations(tree))
+    others = tuple(zip(_OPERANDS, kinds, strict=False)) if own else ()
+    literals = tuple([(name, value) for name, value in node.parameters.items() if re.search(rf"\b{name}\b", expression)])
+    text, is_condition = _renamed(expression, tuple(names.items()), others, repr(literals), literals, kind)
     result = KINDS[node.type.dtype]
-    is_bool = _is_condition(tree.body) or (kind == "b1" and result != "b1")
+    is_bool = is_condition or (kind == "b1" and result != "b1")
     return text if is_bool and result == "b1" else cast(text, result, "b1" if is_bool else kind)
+
+
+@lru_cache(maxsize=4096)
+def _renamed(expression: str, variables: Names, kinds: Names, shown: str, literals: tuple[Any, ...], kind: str) -> tuple[str, bool]:
+    """Return an expression's code, and whether it is a comparison. `shown` tells literals apart that are equal, as 1 and 1.0 are."""
+    tree = _Renamed(dict(variables), dict(kinds), dict(literals), kind).visit(ast.parse(expression, mode="eval"))
+    return ast.unparse(ast.fix_missing_locations(tree)), _is_condition(tree.body)
 
 
 def cast(text: str, kind: str, given: str = "") -> str:

@@ -12,14 +12,16 @@ from typing import Any
 from ..tape.types import Shape, contiguous_strides, make_type
 from .columns import Columns
 from .expressions import KINDS, expression_for
+from .forms import Forms
 from .lowering import Interleaved, Part, parts_of
-from .memory import Input, Number
+from .memory import Input, Number, Written
 from .special_kernels import special_kernel
 from .windows import window_of
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
 MOST_STEPS = 48
 MOST_OPERANDS = 24
+_REACH = 128  # stages: a record joins none that is farther back, so that a plan takes as long as it has records
 REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}
 # Of these, a value is that of the operand at this place, in the same memory.
 SAME = {"alias": 0, "detach": 0, "assign": 1, "tie": 0, "keep": 0}
@@ -134,9 +136,9 @@ class Special:
 class Window(Special):
     """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
 
-    def __init__(self, place: int, ready: int, node: Any, operands: list[Any], found: tuple[Shape, Any]) -> None:
-        self.strides, written = found
-        super().__init__(place, node, operands, [written])
+    def __init__(self, place: int, ready: int, node: Any, operands: list[Any], strides: Shape, written: Any) -> None:
+        super().__init__(place, node, operands, written)
+        self.strides = strides
         self.steps = {}
         self.ready = ready  # the last place that it has to wait for
 
@@ -173,6 +175,7 @@ class Fusion:
         self.nodes = list(nodes)  # and their parts
         self.layouts = layouts
         self.next_slot = 1 + max([output.slot for node in nodes for output in node.outputs], default=0)
+        self.forms = Forms()
         self.stages: list[Loop | Special | Call] = []
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
         self.views: dict[int, View] = {}
@@ -272,15 +275,15 @@ class Fusion:
                 operands.append(Input(self.resolve(operand.slot), KINDS[operand.type.dtype], layout))
         if any([output.type.dtype not in KINDS or output.type.is_number for output in node.outputs]):
             return False
+        found = self.forms.of_record(node, operands, lambda: _kernels_of(node, operands))
+        if found is None:
+            return False
+        strides, written = found
         stage: Special
-        window = window_of(node, operands)
-        if window is not None:
+        if strides is not None:
             ready = max([self._ready(operand.slot) for operand in operands])
-            stage = Window(len(self.stages), ready, node, operands, window)
+            stage = Window(len(self.stages), ready, node, operands, strides, written)
         else:
-            written = special_kernel(node, operands)
-            if written is None:
-                return False
             stage = Special(len(self.stages), node, operands, written)
         self.stages.append(stage)
         for output in node.outputs:
@@ -358,6 +361,7 @@ class Fusion:
         earliest = 0
         for operand in node.operands:
             earliest = max(earliest, self._ready(self.resolve(operand.slot)))
+        earliest = max(earliest, len(self.stages) - _REACH)
         return [stage for stage in reversed(self.stages[earliest:]) if stage.__class__ is Loop]
 
     def _ready(self, slot: int) -> int:
@@ -438,6 +442,16 @@ class Fusion:
         place = self.places.get(slot)
         stage = None if place is None else self.stages[place]
         return stage if isinstance(stage, Window) else None
+
+
+def _kernels_of(node: Any, operands: list[Any]) -> tuple[Shape | None, list[Written]] | None:
+    """Return the strides of a window (None for other records) and the kernels of a record; None if there are none for it."""
+    window = window_of(node, operands)
+    if window is not None:
+        strides, written = window
+        return strides, [written]
+    kernels = special_kernel(node, operands)
+    return None if kernels is None else (None, kernels)
 
 
 def common_division(first: Shape, second: Shape) -> Shape | None:

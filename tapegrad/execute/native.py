@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 Function = Callable[[int, int, int], int]
-_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_ssize_t)
+_SIGNATURE = (ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_ssize_t)
+_PROTOTYPE, _WITH_LOCK = ctypes.CFUNCTYPE(*_SIGNATURE), ctypes.PYFUNCTYPE(*_SIGNATURE)
 
 _FILES = 64  # object files of an engine
 
@@ -63,6 +64,6 @@ def load(symbol: str, code: bytes) -> Address:
     return Address(address, library)
 
 
-def function_at(address: int) -> Function:
-    """Return a Python function that calls machine code with three integers, without the interpreter's lock."""
-    return _PROTOTYPE(address)
+def function_at(address: int, keeps_lock: bool = False) -> Function:
+    """Return a Python function that calls machine code with three integers, without the interpreter's lock unless it `keeps_lock`."""
+    return (_WITH_LOCK if keeps_lock else _PROTOTYPE)(address)

@@ -7,18 +7,21 @@ lies in the program's own arena, which every replay uses again. The numbers are 
 
 from __future__ import annotations
 
+import heapq
 import os
 import struct
 import threading
 import weakref
+from array import array
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
-from . import blas, kernels, native
+from . import blas, kernels, native, references
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
@@ -48,11 +51,11 @@ class Program:
         made = {output.slot for node in nodes for output in node.outputs}
         self.fusion = Fusion(nodes, shown & made, layouts, numbers)
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
-        self.source = assembly.source
-        self.kernels = assembly.kernels
-        self.arena_size = assembly.arena_size
+        self._machine = assembly.finish()
+        self.source = self._machine.source
+        self.kernels = list(self._machine.kernels)
+        self.arena_size = self._machine.arena_size
         self.was_used = False  # since arenas.py looked last
-        self._link = assembly.link
         self._kept: Any = None  # the tables that the machine code reads, the arena, and the kernels
         self._function: Any = None
         self._enter_numbers: Any = None
@@ -66,7 +69,7 @@ class Program:
 
     def request(self) -> None:
         """Let the kernels be compiled in the background."""
-        kernels.request([*self.kernels, EXECUTE])
+        kernels.request([*self.kernels, EXECUTE, references.COUNT])
 
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
@@ -75,7 +78,8 @@ class Program:
                 addresses = {source: kernels.address_of(source) for source in dict.fromkeys([*self.kernels, EXECUTE])}
                 arenas.admit(self)  # not before: there may be room to make for a kernel
                 self._numbers = None
-                self._function, self._enter_numbers, self._kept = self._link(addresses)
+                self._function, self._enter_numbers, self._kept = self._machine.link(addresses)
+                references.load()
 
     def release(self) -> bool:
         """Give back the arena and the kernels, unless they are in use; the next call gets others. Return whether that was done."""
@@ -138,11 +142,13 @@ def layout_of(value: Any) -> Shape | None:
 
 
 class _Words:
-    """Memory of 64-bit words that machine code reads; addresses are known when all of it has been asked for."""
+    """Memory of 64-bit words that machine code reads; what is an address is known when there is memory for them."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.entries: list[tuple[int, Any]] = []
+        self.places = array("q")
+        self.values = array("q")
+        self.bases = array("q")  # what is to be added to each value: nothing, or the address of the words or of the arena
 
     def ask(self, count: int = 1) -> int:
         """Return the place of so many new words."""
@@ -150,9 +156,59 @@ class _Words:
         self.count += count
         return place
 
-    def put(self, place: int, value: Any) -> None:
-        """Let a word hold a value: an integer, or a function of the memory's address."""
-        self.entries.append((place, value))
+    def put(self, place: int, value: int, base: int = 0) -> None:
+        """Let a word hold an integer, or (by its base) the address of a byte of the arena."""
+        self.places.append(place)
+        self.values.append(value)
+        self.bases.append(base)
+
+    def point(self, place: int, to: int) -> None:
+        """Let a word hold the address of another."""
+        self.put(place, 8 * to, _OF_WORDS)
+
+    def made(self, arena_address: int) -> tuple[np.ndarray[Any, Any], int]:
+        """Return the words in memory, and the address of that."""
+        memory = np.zeros(self.count, np.int64)
+        address: int = memory.__array_interface__["data"][0]
+        places, values, bases = [np.frombuffer(numbers, np.int64) for numbers in (self.places, self.values, self.bases)]
+        memory[places] = values + np.array([0, address, arena_address])[bases]
+        return memory, address
+
+
+_OF_WORDS, _OF_ARENA = 1, 2
+
+
+class _Machine:
+    """What a program is when it is put together: the words and instructions, and the function in Python that runs them."""
+
+    def __init__(self, words: _Words, arena_size: int, source: str, names: dict[str, Any]) -> None:
+        self.words = words
+        self.arena_size = arena_size
+        self.source = source
+        self.names = names
+        self.kernels: dict[str, int] = {}  # by source: its number
+        self.rows = array("q")  # of four words each: the kernel's number, the place of its arguments, and how it is split
+        self.runs: list[tuple[int, ...]] = []
+        self.table = 0
+
+    def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[Any], None], Callable[[Any], None], Any]:
+        """Return the program as a function, the one that enters numbers, and what has to live as long."""
+        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
+        memory, base = self.words.made(-(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT)
+        table = memory[self.table : self.table + len(self.rows)].reshape(-1, 4)
+        table[:] = np.frombuffer(self.rows, np.int64).reshape(-1, 4)
+        table[:, 0] = np.array([addresses[source] for source in self.kernels], np.int64)[table[:, 0]]
+        table[:, 1] = base + 8 * table[:, 1]
+        names = dict(self.names)
+        for number, (run, rows, count, first, last, guard) in enumerate(self.runs):
+            memory[run : run + 6] = base + 8 * rows, count, base + 8 * self.table, first, last, guard
+            names[f"run{number}"] = base + 8 * run
+        kernels.note_records(EXECUTE, ["the executor"])
+        kernels.note_records(HELP, ["the executor's helpers"])
+        names["words"] = memory
+        names["execute"] = native.function_at(addresses[EXECUTE])
+        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
+        return names.pop("program"), names.pop("numbers"), (memory, arena, addresses)
 
 
 class _Assembly:
@@ -172,8 +228,8 @@ class _Assembly:
         self.entered: set[int] = set()
         self.numbers: dict[int, int] = {}
         self.instructions: list[tuple[str, list[Memory], int, int]] = []
-        self.kernels: list[str] = []
-        self.runs: list[Any] = []
+        self.noted: set[str] = set()  # kernels whose records are noted
+        self.runs: list[tuple[int, ...]] = []
         self.is_alone = False  # whether BLAS has to take one thread in the run
         known = fusion.columns.known
         if known:
@@ -186,7 +242,6 @@ class _Assembly:
                 self._run(stage)
         for slot in results:
             self.lines.append(f"values[{slot}] = {self._variable(slot)}")
-        self._finish()
 
     # Python
 
@@ -252,7 +307,11 @@ class _Assembly:
         self.numbers |= {slot: begin + place for place, slot in enumerate(slots)}
         name = f"pack{begin}"
         self.names[name] = struct.Struct("".join([formats[slot] for slot in slots])).pack_into
-        lines.append(f"{name}(words, {8 * begin}, {', '.join([self._variable(slot) for slot in slots])})")
+        if len(slots) > 1 and not any([slot in self.fusion.places for slot in slots]):  # there may be very many
+            self.names[f"numbers{begin}"] = itemgetter(*slots)
+            lines.append(f"{name}(words, {8 * begin}, *numbers{begin}(values))")
+        else:
+            lines.append(f"{name}(words, {8 * begin}, {', '.join([self._variable(slot) for slot in slots])})")
 
     def _make_array(self, step: Any) -> None:
         slot = step.slot
@@ -298,10 +357,9 @@ class _Assembly:
         expected = self.words.ask(len(strides))
         for axis, stride in enumerate(strides):
             self.words.put(expected + axis, -1 if shape[axis] == 1 else stride * size)
-        cell = self._cell(slot)
-        self.words.put(place, lambda at: at(cell))
+        self.words.point(place, self._cell(slot))
         self.words.put(place + 1, len(strides))
-        self.words.put(place + 2, lambda at: at(expected))
+        self.words.point(place + 2, expected)
 
     def _shape_of(self, slot: int) -> Shape:
         return self.types[slot].shape  # type: ignore[no-any-return]
@@ -332,11 +390,14 @@ class _Assembly:
                 numel = max(step.type.numel, 1)
                 offset = self._reserve(SIZES[step.kind] * numel)
                 cell = self._cell(step.slot)
-                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
-        for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
-            self._instruction(written, _records_of(stage))
+                self.words.put(cell, offset, _OF_ARENA)
+        for written in stage.written if isinstance(stage, Special) else [self._loop(stage)]:
+            self._instruction(written, stage)
 
-    def _instruction(self, written: Written, records: list[str]) -> None:
+    def _loop(self, loop: Loop) -> Written:
+        return self.fusion.forms.of_loop(loop, lambda: Writer(loop).write())
+
+    def _instruction(self, written: Written, stage: Loop | Special) -> None:
         self.is_alone |= written.is_alone
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
@@ -351,7 +412,9 @@ class _Assembly:
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
-        kernels.note_records(written.source, records)
+        if written.source not in self.noted:
+            self.noted.add(written.source)
+            kernels.note_records(written.source, _records_of(stage))
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
@@ -366,57 +429,36 @@ class _Assembly:
 
     # The end
 
-    def _finish(self) -> None:
-        self.table = self.words.ask(4 * len(self.instructions))
-        self.arguments = []
-        for source, given, count, step in self.instructions:
-            place = self.words.ask(len(given))
-            self.arguments.append((source, place, count, step))
-            for number, memory in enumerate(given):
-                self.words.put(place + number, self._word(memory))
-        self.kernels = [source for source, *_ in self.instructions]
-        if any([is_large(count, step) for _, _, count, step in self.instructions]):
-            self.kernels.append(HELP)
+    def finish(self) -> _Machine:
+        """Return all of it, put together."""
+        is_large_one = any([is_large(count, step) for _, _, count, step in self.instructions])
+        if is_large_one:
             self.names["pool"] = pool.ready
         functions = {"numbers": self.number_lines, "program": self.lines}
-        self.source = "".join(
+        source = "".join(
             [f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]]) for name, lines in functions.items()]
         )
+        machine = _Machine(self.words, self.arena_size, source, self.names)
+        machine.table = self.words.ask(4 * len(self.instructions))
+        machine.runs = self.runs
+        for kernel, given, count, step in self.instructions:
+            place = self.words.ask(len(given))
+            machine.rows.extend((machine.kernels.setdefault(kernel, len(machine.kernels)), place, count, step))
+            for number, memory in enumerate(given):
+                self._put(place + number, memory)
+        if is_large_one:
+            machine.kernels.setdefault(HELP, len(machine.kernels))
+        return machine
 
-    def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[Any], None], Callable[[Any], None], Any]:
-        """Return the program as a function, the one that enters numbers, and what has to live as long."""
-        memory = np.zeros(self.words.count, np.int64)
-        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
-        base = memory.__array_interface__["data"][0]
-        arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
-
-        def at(place: Any) -> Any:
-            return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
-
-        for place, value in self.words.entries:
-            memory[place] = value(at) if callable(value) else value
-        for number, (source, place, count, step) in enumerate(self.arguments):
-            row = self.table + 4 * number
-            memory[row : row + 4] = addresses[source], at(place), count, step
-        names = dict(self.names)
-        for number, (run, rows, count, first, last, guard) in enumerate(self.runs):
-            memory[run : run + 6] = at(rows), count, at(self.table), first, last, guard
-            names[f"run{number}"] = at(run)
-        kernels.note_records(EXECUTE, ["the executor"])
-        kernels.note_records(HELP, ["the executor's helpers"])
-        names["words"] = memory
-        names["execute"] = native.function_at(addresses[EXECUTE])
-        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
-        return names.pop("program"), names.pop("numbers"), (memory, arena, addresses)
-
-    def _word(self, memory: Memory) -> Any:
+    def _put(self, place: int, memory: Memory) -> None:
+        """Let a word be what a kernel is given."""
         if memory.what == "word":
-            return memory.value
-        if memory.what == "arena":
-            return lambda at: at(("arena", memory.value))
-        slot = memory.value
-        place = self.numbers[slot] if slot in self.numbers else self._cell(slot)
-        return lambda at: at(place)
+            self.words.put(place, memory.value)
+        elif memory.what == "arena":
+            self.words.put(place, memory.value, _OF_ARENA)
+        else:
+            slot = memory.value
+            self.words.point(place, self.numbers[slot] if slot in self.numbers else self._cell(slot))
 
 
 def _records_of(stage: Loop | Special) -> list[str]:
@@ -426,32 +468,37 @@ def _records_of(stage: Loop | Special) -> list[str]:
 
 
 def _in_order(fusion: Fusion) -> list[Any]:
-    """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be."""
+    """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be.
+
+    Of what can be done in a turn, that comes first which was recorded first: what it reads was made not long before.
+    """
     needs = [_needs(fusion, stage) for stage in fusion.stages]
-    left = list(range(len(fusion.stages)))
-    done: set[int] = set()
+    waiting = [len(places) for places in needs]
+    followers: list[list[int]] = [[] for _ in needs]
+    for place, places in enumerate(needs):
+        for earlier in places:
+            followers[earlier].append(place)
+    ready: dict[bool, list[int]] = {True: [], False: []}  # by whether it is a call
+    for place, stage in enumerate(fusion.stages):
+        if not waiting[place]:
+            ready[isinstance(stage, Call)].append(place)
     order: list[Any] = []
-    while left:
-        for is_call in (True, False):
-            ready = _ready(fusion, left, needs, done, is_call)
-            left = [place for place in left if place not in done]
-            if is_call:
-                order += ready
-            elif ready:
-                order.append(ready)
+    is_call = True
+    while ready[True] or ready[False]:
+        turn: list[Any] = []
+        while ready[is_call]:
+            place = heapq.heappop(ready[is_call])
+            turn.append(fusion.stages[place])
+            for later in followers[place]:
+                waiting[later] -= 1
+                if not waiting[later]:
+                    heapq.heappush(ready[isinstance(fusion.stages[later], Call)], later)
+        if is_call:
+            order += turn
+        elif turn:
+            order.append(turn)
+        is_call = not is_call
     return order
-
-
-def _ready(fusion: Fusion, left: list[int], needs: list[set[int]], done: set[int], is_call: bool) -> list[Any]:
-    """Return the calls (or else what kernels do) that can be run now, one after the other; their places are done then."""
-    ready: list[Any] = []
-    while True:
-        found = [place for place in left if isinstance(fusion.stages[place], Call) == is_call and place not in done]
-        found = [place for place in found if needs[place] <= done]
-        if not found:
-            return ready
-        ready += [fusion.stages[place] for place in found]
-        done.update(found)
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:

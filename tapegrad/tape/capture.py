@@ -15,7 +15,7 @@ from .buffers import is_concrete, live_views
 from .materialise import materialise, replay_captured
 from .record import new_tensor_of, read
 from .segment import NO_SEGMENT, Segment, open_segment, state
-from .trace import IMPORT, SEALED, path_to
+from .trace import IMPORT, SEALED, Root, path_to
 
 ARGUMENT, HELD, GRADIENT, CONSTANT = "argument", "held", "gradient", "constant"
 # What counts the references to a tensor that the function made and dropped: the list of imports, its slot, a variable, the call.
@@ -27,22 +27,26 @@ class CannotCapture(Exception):  # noqa: N818 - it tells why, and is always caug
 
 
 class Capture:
-    """A call that is being captured: the thread records on one segment, which nothing may end."""
+    """A call that is being captured: the thread records on one segment, from a root of its own, which nothing may end."""
 
-    def __init__(self, arguments: list[Any]) -> None:
+    def __init__(self, arguments: list[Any], root: Root) -> None:
         self.arguments = arguments
         self.is_broken = False
         self.why = ""
         self.imported: dict[int, Any] = {}  # the tensors that came onto the segment, by slot
         self.first_notes: dict[int, tuple[Any, bool, Any]] = {}
         materialise(state.segment)
-        self.segment: Segment = open_segment()
+        self.segment: Segment = open_segment(root)
         state.capture = self
 
     def end_early(self) -> None:
         """Go on as ordinary code: the segment ends before the function does."""
         self.is_broken = True
+        end, _ = self.segment.detached or (self.segment.node, None)
         self.why = f"it reads a value, in {_place_in_user_code()}"
+        if end.is_full:
+            size = f"{end.length:,} operations with results of {end.nbytes / 2**30:.1f} GiB"
+            self.why = f"its {size} are more than a captured call may have"
         state.capture = None
 
     def note_grad(self, leaf: Any, is_set: bool) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .modes import mode
 from .record import Failure, new_tensor_of
 from .segment import Segment, open_segment, state
-from .trace import IMPORT, NUMBERS, SEALED, Node, path_to
+from .trace import IMPORT, NUMBERS, SEALED, Node, path_to, root_for
 
 LONG = 1024  # records
 _SWEEPS_PER_TRACE = 16
@@ -38,7 +39,7 @@ class LongSweep:
 
     def repeat(self, segment: Segment, adjoints: dict[int, Any]) -> list[tuple[int, Any]] | None:
         """Append it all for this segment; return the slots and cotangents that arrive, or None where it cannot be done."""
-        opened = open_segment(is_long=True)
+        opened = open_segment(root_for(mode.eager, is_long=True))
         if opened.node is not self.begin or opened.values:
             return None
         values = list(self.values)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import compress
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
+from ..execute.references import ALONE, held_places
 from ..execute.tiering import run_compiled
 from . import checks
 from .modes import mode
@@ -18,8 +18,6 @@ from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
 
 _PLANS_PER_TRACE = 8
-# What counts a tensor's references when nobody outside holds it: the segment's list, and the call that counts.
-_UNREACHABLE = 2
 
 
 def materialise(segment: Segment, watch: Callable[..., None] | None = None) -> None:
@@ -61,20 +59,20 @@ def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
     assert segment.detached is not None
     values = segment.detached[1]
     del values[trace.next_slot :]  # what an interrupt left behind
-    candidates = list(compress(range(len(values)), map(_UNREACHABLE.__lt__, map(getrefcount, values))))
+    cached = _cached(trace)
+    held = held_places(values, cached["marks"])
     kept: list[Any] = [None] * len(values)
-    outside = _outside_slots(trace)
-    for slot in candidates:
+    for slot in cached["outside"]:
         kept[slot] = values[slot]
-    for slot in outside:
+    for slot in held:
         kept[slot] = values[slot]
     segment.detached = (trace, kept)
     del values
     live = []
-    for slot in reversed(candidates):  # a tensor may be held only by a view of it that nobody holds
-        if slot in outside or kept[slot] is None:
+    for slot in reversed(held):  # a tensor may be held only by a view of it that nobody holds
+        if kept[slot] is None:
             continue
-        if getrefcount(kept[slot]) > _UNREACHABLE and kept[slot]._segment is segment and kept[slot]._node.slot == slot:
+        if getrefcount(kept[slot]) > ALONE and kept[slot]._segment is segment and kept[slot]._node.slot == slot:
             live.append(slot)
         else:
             kept[slot] = None
@@ -82,19 +80,16 @@ def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
 
 
 def _cached(trace: Node) -> dict[Any, Any]:
-    """Return what is remembered of a trace: its path, the slots of its outside values, and plans by live slots."""
+    """Return what is remembered of a trace: its path, the slots of its outside values (and marks at them), and plans by live slots."""
     cached: dict[Any, Any] | None = trace.plans
     if cached is None:
         path = path_to(trace)
         outside = {node.slot for node in path if node.primitive is IMPORT}
         outside.update([operand.slot for node in path for operand in node.operands if operand.node is None])
-        cached = trace.plans = {"path": path, "outside": frozenset(outside)}
+        marks = np.zeros(trace.next_slot, np.bool_)
+        marks[list(outside)] = True
+        cached = trace.plans = {"path": path, "outside": tuple(outside), "marks": marks}
     return cached
-
-
-def _outside_slots(trace: Node) -> frozenset[int]:
-    slots: frozenset[int] = _cached(trace)["outside"]
-    return slots
 
 
 def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
@@ -103,7 +98,7 @@ def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
     key = (live, frozenset(segment.released))
     plan: Plan | None = cached.get(key)
     if plan is None:
-        if len(cached) >= _PLANS_PER_TRACE + 2:
+        if len(cached) >= _PLANS_PER_TRACE + 3:
             trace.plans = None
             cached = _cached(trace)
         plan = cached[key] = make_plan(cached["path"], live, segment.released)

@@ -20,10 +20,11 @@ from .checks import check_versions
 from .constants import full
 from .long_sweeps import LONG, long_key, remember_long
 from .materialise import materialise
+from .modes import mode
 from .record import address_of, history_address
 from .remember import recall, remember, sweep_key
 from .segment import Segment, in_grad_mode, open_segment, state
-from .trace import IMPORT, SEALED, Node, path_to
+from .trace import IMPORT, SEALED, Node, path_to, root_for
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
@@ -135,7 +136,7 @@ class Sweep:
         if known is not None and arrivals is not None:
             replayed = known.nodes
         else:
-            opened = open_segment(is_long=True) if key is not None else None
+            opened = open_segment(root_for(mode.eager, is_long=True)) if key is not None else None
             begin = state.segment.node
             given = {id(adjoint): (True, slot) for slot, adjoint in adjoints.items()}
             kept = list(adjoints.values())  # as long as their identities are looked at

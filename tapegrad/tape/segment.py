@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .modes import mode
-from .trace import GRAD_MODE, SEALED, Node, grow, root_for
+from .trace import GRAD_MODE, SEALED, Node, Root, grow, root_for
 
 Result = TypeVar("Result")
 
@@ -91,11 +91,11 @@ class ThreadState(threading.local):
 state = ThreadState()
 
 
-def open_segment(is_long: bool = False) -> Segment:
-    """Return the thread's open segment, a new one (for a long segment's adjoints: see `root_for`) if the last is sealed."""
+def open_segment(root: Root | None = None) -> Segment:
+    """Return the thread's open segment, a new one if the last is sealed: from this root, or the usual one."""
     segment: Segment = state.segment
     if segment.node is SEALED:
-        root = root_for(mode.eager, is_long)
+        root = root or root_for(mode.eager)
         node: Node = root
         if not state.grad_enabled or state.inference:
             node = grow(root, (GRAD_MODE, state.grad_enabled, state.inference))

@@ -19,6 +19,7 @@ COPY_SLICES = "torch::autograd::CopySlices"  # writing through a view: released 
 NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
 _LONG_LIMIT = 8 * PENDING_LIMIT  # a segment's adjoints are so many times its records, at most
+CAPTURE_LIMIT = 256 * PENDING_LIMIT  # a call that is captured is one segment
 PENDING_BYTES_LIMIT = 2 << 30
 _WINDOW = 16  # records that are compared to know where in a loop's body a segment stands
 _IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
@@ -187,9 +188,9 @@ _MISMATCH = object()  # never an operand's node: a record with parameters is not
 class Root(Node):
     """Where segments start. Eager segments have a root of their own, whose nodes are never recognised by `next`."""
 
-    __slots__ = ("limit", "eager", "count")
+    __slots__ = ("limit", "eager", "count", "most")
 
-    def __init__(self, eager: bool) -> None:
+    def __init__(self, eager: bool, limit: int = PENDING_LIMIT) -> None:
         super().__init__(None, ())
         self.next_slot = self.slot = 0
         self.grad_enabled = True
@@ -198,9 +199,10 @@ class Root(Node):
         self.nbytes = 0
         self.opening = None
         self.has_records = False  # a segment of outside values only is never full: the record that they are for comes next
-        self.limit = PENDING_LIMIT
+        self.limit = limit
         self.eager = eager
         self.count = 0
+        self.most = NODE_LIMIT  # nodes: with more, traces are evicted
         self.root = self
 
 
@@ -221,9 +223,7 @@ def root_for(eager: bool, is_long: bool = False) -> Root:
     key = (eager, dtypes.get_default_dtype(), is_long)
     found = _roots.get(key)
     if found is None:
-        found = _roots.setdefault(key, Root(eager))
-        if is_long and not eager:
-            found.limit = _LONG_LIMIT
+        found = _roots.setdefault(key, Root(eager, _LONG_LIMIT if is_long and not eager else PENDING_LIMIT))
     return found
 
 
@@ -382,7 +382,7 @@ def touch(trace: Node) -> None:
     global clock
     clock += 1
     trace.used = clock
-    if trace.root.count > NODE_LIMIT:
+    if trace.root.count > trace.root.most:
         _evict(trace.root)
 
 
@@ -412,3 +412,4 @@ def _evict(root: Root) -> None:
         if node.next not in kept:
             node.next = None
     root.count = len(kept) - 1
+    root.most = max(NODE_LIMIT, 2 * root.count)  # one trace alone may be as long

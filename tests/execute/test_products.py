@@ -161,4 +161,4 @@ def test_large_products_are_shared_block_by_block(m: int, n: int, k: int, name: 
 
 def _guards(program: Any) -> list[int]:
     """Return where the runs of a program keep BLAS to one thread, or 0 if they do not."""
-    return [guard for *_, guard in program._link.__self__.runs]
+    return [guard for *_, guard in program._machine.runs]
