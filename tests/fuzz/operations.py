@@ -46,7 +46,7 @@ def masked(writer: Writer) -> str | None:
     if kind == 0:
         return f"{name}.masked_fill({mask}, {writer.pick(('c(0.2)', '1', 't.tensor(c(0.7))'))})"
     if kind == 1:
-        return f"{name}.masked_select({mask})"
+        return f"{name}.masked_select({mask}).sum()"  # a shape that depends on data is another in the next round
     if kind == 2:
         return f"t.where({mask}, {name}, {writer.pick(('c(0.3)', '2', *NUMBERS_0D))})"
     if kind == 3:
