@@ -19,6 +19,7 @@ from .tape.segment import state
 from .tape.trace import NUMBERS
 
 new_tensor: Callable[[], Any] = object  # tensor.py puts its own here
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # of a Python int that can be an operand
 
 
 def primitive_from(source: Any) -> Any:
@@ -43,7 +44,7 @@ def binary(source: Any, takes_arrays: bool = False) -> Callable[[Any, Any], Any]
         node: Any = segment.node.next
         try:
             if node.primitive is primitive and node.first is self._node and self._segment is segment:
-                if node.second is other.__class__:  # a Python number: a run-time input
+                if node.second is other.__class__ and (node.second is not int or _LEAST <= other <= _MOST):  # a run-time input
                     result._segment = segment
                     result._node = segment.node = node
                     segment.values += (other, result)
@@ -76,7 +77,8 @@ def reflected(source: Any, name: str | None = None) -> Callable[[Any, Any], Any]
         result = new_tensor()
         segment = state.segment
         node: Any = segment.node.next
-        if node is not None and self._segment is segment and node.key == (primitive, other.__class__, self._node, (), name):
+        is_known = node is not None and self._segment is segment and node.key == (primitive, other.__class__, self._node, (), name)
+        if is_known and (other.__class__ is not int or _LEAST <= other <= _MOST):
             result._segment = segment
             result._node = segment.node = node
             segment.values += (other, result)
@@ -116,7 +118,7 @@ def operand_from(value: Any) -> Any:
     if hasattr(kind, "_node"):
         return value
     if kind in NUMBERS:
-        if kind is int and not -(1 << 63) <= value < 1 << 64:
+        if kind is int and not _LEAST <= value <= _MOST:
             raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
         return value
     if isinstance(value, np.generic):
