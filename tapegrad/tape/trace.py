@@ -20,9 +20,9 @@ NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
 _LONG_LIMIT = 8 * PENDING_LIMIT  # a segment's adjoints are so many times its records, at most
 CAPTURE_LIMIT = 256 * PENDING_LIMIT  # a call that is captured is one segment
-PENDING_BYTES_LIMIT = 2 << 30
+PENDING_BYTES_LIMIT = 32 << 30
 _WINDOW = 16  # records that are compared to know where in a loop's body a segment stands
-_IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
+_IMPORT_WEIGHT = 64  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
 
 
 class Output:
