@@ -10,6 +10,7 @@ Where a slice begins has to be known: the number is compiled in, and looked at b
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -115,7 +116,7 @@ class Columns:
     """The columns of a fusion's narrow values."""
 
     def __init__(self, fusion: Any, nodes: list[Any], numbers: dict[int, int]) -> None:
-        self.fusion = fusion
+        self.fusion: Any = weakref.proxy(fusion)  # it ends with the fusion
         self.numbers = numbers
         self.known: dict[int, int] = {}  # the numbers that are compiled in
         self.chosen = chosen(nodes, numbers)

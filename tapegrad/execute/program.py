@@ -25,12 +25,13 @@ from . import blas, kernels, native, references
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
-from .loops import SAME, Call, Fusion, Loop, Special, Window
-from .memory import SIZES, Memory, Number, Written
-from .places import ALIGNMENT, Places
+from .loops import SAME, Call, Fusion, Loop, Special
+from .memory import SIZES, Memory, Number, Room, Written
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
+_ALIGNMENT = Room.ALIGNMENT
+_SHOWN = 4096  # records
 _ELEMENTS = tuple.__basicsize__  # where a tuple has the addresses of its elements
 
 
@@ -49,8 +50,10 @@ class Program:
         _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
-        self.fusion = Fusion(nodes, shown & made, layouts, numbers)
-        assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
+        fusion = Fusion(nodes, shown & made, layouts, numbers)
+        # For those who look at a program; that of a long one would be much for Python's collector to go through each time.
+        self.fusion: Any = fusion if len(nodes) <= _SHOWN else None
+        assembly = _Assembly(fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self._machine = assembly.finish()
         self.source = self._machine.source
         self.kernels = list(self._machine.kernels)
@@ -60,7 +63,7 @@ class Program:
         self._function: Any = None
         self._enter_numbers: Any = None
         self._numbers: Any = None  # the environment whose numbers are in memory, where that can be told
-        self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
+        self._calls_numpy = any([isinstance(stage, Call) for stage in fusion.stages])
 
     def be_free(self) -> None:
         """Be as a program is that nobody runs."""
@@ -193,8 +196,8 @@ class _Machine:
 
     def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[Any], None], Callable[[Any], None], Any]:
         """Return the program as a function, the one that enters numbers, and what has to live as long."""
-        arena = np.empty(self.arena_size + ALIGNMENT, np.uint8)
-        memory, base = self.words.made(-(-arena.__array_interface__["data"][0] // ALIGNMENT) * ALIGNMENT)
+        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
+        memory, base = self.words.made(-(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT)
         table = memory[self.table : self.table + len(self.rows)].reshape(-1, 4)
         table[:] = np.frombuffer(self.rows, np.int64).reshape(-1, 4)
         table[:, 0] = np.array([addresses[source] for source in self.kernels], np.int64)[table[:, 0]]
@@ -219,8 +222,8 @@ class _Assembly:
         self.layouts = layouts
         self.words = _Words()
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
-        self.arena = Places()
-        self.begins: dict[int, int] = {}  # of a slot in the arena: its place there
+        self.arena = Room()
+        self.parts: dict[int, tuple[int, int]] = {}  # of a slot: where it lies in the arena
         self.lines: list[str] = []
         self.number_lines: list[str] = []
         self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
@@ -237,7 +240,7 @@ class _Assembly:
             code = "".join([f"values[{slot}], " for slot in known])
             self.number_lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
         order = _in_order(fusion)
-        self.dying = _last_uses(fusion, order)
+        self.dying = _last_reads(fusion, order)
         for stage in order:
             if isinstance(stage, Call):
                 self._call(stage.node)
@@ -390,12 +393,14 @@ class _Assembly:
     def _instructions_of(self, stage: Loop | Special) -> None:
         for step in stage.steps.values():
             if step.is_stored and not step.is_shown:
-                begin = self.begins[step.slot] = self.arena.take(_size_of(step))
-                self.words.put(self._cell(step.slot), begin, _OF_ARENA)
+                numel = max(step.type.numel, 1)
+                part = self.parts[step.slot] = self.arena.take(SIZES[step.kind] * numel)
+                self.words.put(self._cell(step.slot), part[0], _OF_ARENA)
         for written in stage.written if isinstance(stage, Special) else [self._loop(stage)]:
             self._instruction(written, stage)
-        for step in self.dying.get(stage.place, ()):
-            self.arena.give_back(self.begins[step.slot], _size_of(step))
+        for slot in self.dying.get(stage.place, ()):
+            if slot in self.parts:
+                self.arena.give_back(self.parts.pop(slot))
 
     def _loop(self, loop: Loop) -> Written:
         return self.fusion.forms.of_loop(loop, lambda: Writer(loop).write())
@@ -409,10 +414,12 @@ class _Assembly:
         for memory in written.words:
             if memory.what == "partial":
                 slot, length = memory.value
-                partials[slot] = self._take(8 * length * chunks, taken)
+                taken.append(self.arena.take(8 * length * chunks))
+                partials[slot] = taken[-1][0]
                 words.append(Memory("arena", partials[slot]))
             elif memory.what == "scratch":
-                words.append(Memory("arena", self._take(memory.value * chunks, taken)))
+                taken.append(self.arena.take(memory.value * chunks))
+                words.append(Memory("arena", taken[-1][0]))
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
@@ -424,14 +431,8 @@ class _Assembly:
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
-        for begin, size in taken:
-            self.arena.give_back(begin, size)
-
-    def _take(self, size: int, taken: list[tuple[int, int]]) -> int:
-        """Return the place in the arena of memory for one instruction and what combines its chunks."""
-        begin = self.arena.take(size)
-        taken.append((begin, size))
-        return begin
+        for part in taken:
+            self.arena.give_back(part)
 
     # The end
 
@@ -465,32 +466,6 @@ class _Assembly:
         else:
             slot = memory.value
             self.words.point(place, self.numbers[slot] if slot in self.numbers else self._cell(slot))
-
-
-def _size_of(step: Any) -> int:
-    """Return how many bytes a value takes."""
-    numel: int = step.type.numel
-    return SIZES[step.kind] * max(numel, 1)
-
-
-def _last_uses(fusion: Fusion, order: list[Any]) -> dict[int, list[Any]]:
-    """Return the values in the arena that are needed no more, by the place of the stage after which that is so."""
-    owners: dict[int, set[int]] = {}  # of a window: the slots whose memory it reads
-    last: dict[int, int] = {}
-    steps = {}
-    for stage in [stage for turn in order if isinstance(turn, list) for stage in turn]:
-        read = {slot for given in stage.inputs() for slot in owners.get(given.slot, (given.slot,))}
-        if isinstance(stage, Window):
-            owners[stage.node.slot] = read
-        for step in stage.steps.values():
-            if step.is_stored and not step.is_shown:
-                steps[step.slot] = step
-                read.add(step.slot)
-        last.update(dict.fromkeys(read, stage.place))
-    dying: dict[int, list[Any]] = {}
-    for slot, step in steps.items():
-        dying.setdefault(last[slot], []).append(step)
-    return dying
 
 
 def _records_of(stage: Loop | Special) -> list[str]:
@@ -531,6 +506,25 @@ def _in_order(fusion: Fusion) -> list[Any]:
             order.append(turn)
         is_call = not is_call
     return order
+
+
+def _last_reads(fusion: Fusion, order: list[Any]) -> dict[int, list[int]]:
+    """Return for each stage (by its place) the slots whose memory nobody reads after it: those that it makes, or reads last."""
+    last: dict[int, int] = {}
+    for turn in order:
+        for stage in [] if isinstance(turn, Call) else turn:
+            last.update(dict.fromkeys(stage.steps, stage.place))
+            read = [given.slot for given in stage.inputs()]
+            while read:
+                slot = read.pop()
+                last[slot] = stage.place
+                window = fusion.window_of(slot)
+                if window is not None:
+                    read += [given.slot for given in window.inputs()]
+    found: dict[int, list[int]] = {}
+    for slot, place in last.items():
+        found.setdefault(place, []).append(slot)
+    return found
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:
