@@ -108,10 +108,12 @@ def _found(value: Any) -> str:
 def checked(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let a function check its arguments that are ints or bools."""
     check = Check(function)
+    first = next((place for place, expected in enumerate(check.classes) if expected is not None), len(check.classes))
 
     @functools.wraps(function)
     def checking(*arguments: Any, **options: Any) -> Result:
-        check(arguments, options)
+        if options or len(arguments) > first:
+            check(arguments, options)
         return function(*arguments, **options)
 
     return checking
