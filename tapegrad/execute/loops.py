@@ -7,12 +7,14 @@ several passes over one row); a reduction over the rows, or over all, is ready w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..tape.types import Shape, contiguous_strides, make_type
 from .expressions import KINDS, expression_for
 from .lowering import parts_of
 from .memory import Input, Number
+from .order import Order
 from .special_kernels import special_kernel
 from .windows import window_of
 
@@ -50,7 +52,11 @@ class Loop:
         self.shape = shape
         self.split: int | None = None
         self.steps: dict[int, Step] = {}
-        self.count = 0
+        self.read: set[int] = set()  # slots of inputs
+
+    def is_full(self) -> bool:
+        """Whether no more steps fit."""
+        return len(self.steps) >= MOST_STEPS or len(self.read) >= MOST_OPERANDS
 
     def operands(self) -> list[Any]:
         """Return what the steps read."""
@@ -133,11 +139,10 @@ class Special:
 class Window(Special):
     """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
 
-    def __init__(self, place: int, ready: int, node: Any, operands: list[Any], found: tuple[Shape, Any]) -> None:
+    def __init__(self, place: int, node: Any, operands: list[Any], found: tuple[Shape, Any]) -> None:
         self.strides, written = found
         super().__init__(place, node, operands, [written])
         self.steps = {}
-        self.ready = ready  # the last place that it has to wait for
 
 
 class Call:
@@ -166,24 +171,34 @@ class Fusion:
     `layouts` are the strides (in elements) of the values that come from outside, or from Python, as they were seen.
     """
 
-    def __init__(self, nodes: list[Any], shown: set[int], layouts: dict[int, Shape]) -> None:
+    def __init__(self, nodes: list[Any], layouts: dict[int, Shape]) -> None:
         self.nodes = list(nodes)  # and their parts
         self.layouts = layouts
         self.next_slot = 1 + max([output.slot for node in nodes for output in node.outputs], default=0)
         self.stages: list[Loop | Special | Call] = []
+        self.order = Order()
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
+        self.numbers: dict[int, int] = {}  # of the slots of steps, in the order in which they can be computed
         self.views: dict[int, View] = {}
         for node in nodes:
             self._add(node)
-        self._store(shown)
 
     def _add(self, node: Any) -> None:
         if self._as_view(node) or self._as_step(node) or self._as_special(node) or self._as_parts(node):
             return
-        call = Call(len(self.stages), node)
-        self.stages.append(call)
-        for output in node.outputs:
-            self.places[output.slot] = call.place
+        self._append(Call(len(self.stages), node))
+
+    def _append(self, stage: Call | Special) -> None:
+        """Add a stage that no other record joins."""
+        self.stages.append(stage)
+        self.order.add(self._sources(stage.node), is_open=False)
+        for output in stage.node.outputs:
+            self.places[output.slot] = stage.place
+
+    def _sources(self, node: Any) -> set[int]:
+        """Return the places of the stages that make a record's operands."""
+        places = [self.places.get(self.resolve(operand.slot)) for operand in node.operands]
+        return {place for place in places if place is not None}
 
     def resolve(self, slot: int) -> int:
         """Return the slot whose memory a value is in."""
@@ -241,19 +256,14 @@ class Fusion:
                 operands.append(Input(self.resolve(operand.slot), KINDS[operand.type.dtype], layout))
         if any([output.type.dtype not in KINDS or output.type.is_number for output in node.outputs]):
             return False
-        stage: Special
         window = window_of(node, operands)
         if window is not None:
-            ready = max([self._ready(operand.slot) for operand in operands])
-            stage = Window(len(self.stages), ready, node, operands, window)
-        else:
-            written = special_kernel(node, operands)
-            if written is None:
-                return False
-            stage = Special(len(self.stages), node, operands, written)
-        self.stages.append(stage)
-        for output in node.outputs:
-            self.places[output.slot] = stage.place
+            self._append(Window(len(self.stages), node, operands, window))
+            return True
+        written = special_kernel(node, operands)
+        if written is None:
+            return False
+        self._append(Special(len(self.stages), node, operands, written))
         return True
 
     def _as_parts(self, node: Any) -> bool:
@@ -301,48 +311,60 @@ class Fusion:
         return self._join(node, shape, reduction, COLUMN if reduced[0] else ROW, split)
 
     def _join(self, node: Any, shape: Shape, reduction: str | None, level: str | None, split: int | None = None) -> bool:
-        """Put a record in the loop that makes its operands, or the last one over the same elements, or a new one."""
+        """Put a record in a loop that makes its operands, or another one over the same elements, or a new one."""
         lengths = tuple([length for length in shape if length != 1])
-        for stage in self._candidates(node):
-            if stage.count >= MOST_STEPS or len(stage.inputs()) >= MOST_OPERANDS:
+        sources = self._sources(node)
+        for stage in self._candidates(node, sources, lengths):
+            if stage.is_full():
                 continue
             if stage.refine(lengths, None):
-                operands = self._operands(node, shape, stage, FULL)
+                operands = self.operands_in(node, shape, stage, FULL)
                 inputs = [(FULL, o) for o in operands or () if o.__class__ is Input]
                 place = None if split is None else place_in(split, lengths, stage.shape)
                 if operands is not None and stage.allows(stage.split if place is None else place, inputs):
-                    return self._put(stage, Step(node, level or FULL, reduction, operands), place)
+                    return self._put(stage, Step(node, level or FULL, reduction, operands), place, sources)
             if stage.split is not None and level in (None, TOTAL) and stage.refine(lengths, stage.split):
-                operands = self._operands(node, shape, stage, ROW)
+                operands = self.operands_in(node, shape, stage, ROW)
                 if operands is not None and any([o.__class__ is int for o in operands]):
-                    return self._put(stage, Step(node, level or ROW, reduction, operands), None)
+                    return self._put(stage, Step(node, level or ROW, reduction, operands), None, sources)
         stage = Loop(len(self.stages), lengths)
-        operands = self._operands(node, shape, stage, FULL)
+        operands = self.operands_in(node, shape, stage, FULL)
         if operands is None or not stage.allows(split, [(FULL, o) for o in operands if o.__class__ is Input]):
             return False
         self.stages.append(stage)
-        return self._put(stage, Step(node, level or FULL, reduction, operands), split)
+        self.order.add(sources, is_open=True)
+        return self._put(stage, Step(node, level or FULL, reduction, operands), split, set())
 
-    def _candidates(self, node: Any) -> list[Loop]:
-        earliest = 0
-        for operand in node.operands:
-            earliest = max(earliest, self._ready(self.resolve(operand.slot)))
-        return [stage for stage in reversed(self.stages[earliest:]) if stage.__class__ is Loop]
+    def _candidates(self, node: Any, sources: set[int], lengths: Shape) -> Iterator[Loop]:
+        """Yield the loops that a record with operands from these places may join: those that make them, the last ones first.
 
-    def _ready(self, slot: int) -> int:
-        """Return the last place that a value has to wait for; a window waits for what it is a view of, not for its own turn."""
-        place = self.places.get(slot, -1)
-        stage = self.stages[place] if place >= 0 else None
-        return stage.ready if isinstance(stage, Window) else place
+        Then the last loop over as many elements, if the record reads what is read there, or does not have to wait longer there. The
+        loss of a batch and the factor that its gradient begins with are values of the same shape, but then the gradient would wait
+        for the loss.
+        """
+        order = self.order
+        for place in reversed(order.open):
+            if place in sources and order.may_join(place, sources - {place}):
+                yield self._loop(place)
+        numel = product_of(lengths)
+        last = next((place for place in reversed(order.open) if product_of(self._loop(place).shape) == numel), None)
+        if last is None or last in sources or not order.may_join(last, sources):
+            return
+        loop = self._loop(last)
+        if not order.waits_longer(last, sources) or any([self.resolve(operand.slot) in loop.read for operand in node.operands]):
+            yield loop
 
-    def _operands(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
+    def _loop(self, place: int) -> Loop:
+        stage = self.stages[place]
+        assert isinstance(stage, Loop)
+        return stage
+
+    def operands_in(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
         """Return the operands as a loop has them, or None if it cannot reach one of them."""
         found: list[Any] = []
         lengths = tuple([length for length in shape if length != 1])
         for operand in node.operands:
             if operand.type.is_number:
-                if self._ready(operand.slot) >= loop.place:
-                    return None
                 found.append(Number(operand.slot, operand.type.dtype.is_floating_point))
                 continue
             layout = self._layout(operand)
@@ -353,7 +375,7 @@ class Fusion:
             strides = divided(strides, lengths, loop.shape if level == FULL else loop.shape[: loop.split])
             step = loop.steps.get(base)
             if step is None:
-                if self._ready(base) >= loop.place:
+                if self.places.get(base) == loop.place:
                     return None
                 found.append(Input(base, KINDS[operand.type.dtype], strides))
             elif strides == _reached(step.level, level, loop):
@@ -362,9 +384,11 @@ class Fusion:
                 return None
         return found
 
-    def _put(self, loop: Loop, step: Step, split: int | None) -> bool:
+    def _put(self, loop: Loop, step: Step, split: int | None, sources: set[int]) -> bool:
+        self.order.join(loop.place, sources - {loop.place})
         loop.steps[step.slot] = step
-        loop.count += 1
+        self.numbers[step.slot] = len(self.numbers)
+        loop.read |= {operand.slot for operand in step.operands if operand.__class__ is Input}
         if split is not None:
             loop.split = split
         self.places[step.slot] = loop.place
@@ -372,7 +396,11 @@ class Fusion:
 
     # What is in memory
 
-    def _store(self, shown: set[int]) -> None:
+    def read_by(self, stage: Call | Special) -> set[int]:
+        """Return the slots in memory that a stage reads which is no loop."""
+        return {self.resolve(operand.slot) for operand in stage.node.operands}
+
+    def store(self, shown: set[int]) -> None:
         """Mark the steps whose values have to be in memory, and of them those that Python sees."""
         for slot in shown:
             self._show(slot)
@@ -429,6 +457,14 @@ def common_division(first: Shape, second: Shape) -> Shape | None:
         if large[0] == 1:
             large.pop(0)
     return None if left or right else tuple(found)
+
+
+def product_of(lengths: Shape) -> int:
+    """Return the number of elements."""
+    product = 1
+    for length in lengths:
+        product *= length
+    return product
 
 
 def place_in(place: int, shape: Shape, finer: Shape) -> int:

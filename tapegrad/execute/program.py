@@ -12,6 +12,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
 from .memory import SIZES, Memory, Number, Written
+from .sinking import sink
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
@@ -42,7 +44,9 @@ class Program:
         _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
-        self.fusion = Fusion(nodes, shown & made, layouts)
+        self.fusion = Fusion(nodes, layouts)
+        sink(self.fusion, shown & made)
+        self.fusion.store(shown & made)
         assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self.source = assembly.source
         self.kernels = assembly.kernels
@@ -399,30 +403,33 @@ def _records_of(stage: Loop | Special) -> list[str]:
 def _in_order(fusion: Fusion) -> list[Any]:
     """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be."""
     needs = [_needs(fusion, stage) for stage in fusion.stages]
-    left = list(range(len(fusion.stages)))
-    done: set[int] = set()
+    users: list[list[int]] = [[] for _ in needs]
+    for place, own in enumerate(needs):
+        for need in own:
+            users[need].append(place)
+    missing = [len(own) for own in needs]
+    ready: tuple[list[int], list[int]] = ([], [])  # what kernels do, and calls: heaps of places
+    for place, count in enumerate(missing):
+        if not count:
+            ready[isinstance(fusion.stages[place], Call)].append(place)
     order: list[Any] = []
-    while left:
+    while ready[0] or ready[1]:
         for is_call in (True, False):
-            ready = _ready(fusion, left, needs, done, is_call)
-            left = [place for place in left if place not in done]
+            run = []
+            while ready[is_call]:
+                place = heappop(ready[is_call])
+                stage = fusion.stages[place]
+                if not isinstance(stage, Loop) or stage.steps:  # else its steps have sunk into others
+                    run.append(stage)
+                for user in users[place]:
+                    missing[user] -= 1
+                    if not missing[user]:
+                        heappush(ready[isinstance(fusion.stages[user], Call)], user)
             if is_call:
-                order += ready
-            elif ready:
-                order.append(ready)
+                order += run
+            elif run:
+                order.append(run)
     return order
-
-
-def _ready(fusion: Fusion, left: list[int], needs: list[set[int]], done: set[int], is_call: bool) -> list[Any]:
-    """Return the calls (or else what kernels do) that can be run now, one after the other; their places are done then."""
-    ready: list[Any] = []
-    while True:
-        found = [place for place in left if isinstance(fusion.stages[place], Call) == is_call and place not in done]
-        found = [place for place in found if needs[place] <= done]
-        if not found:
-            return ready
-        ready += [fusion.stages[place] for place in found]
-        done.update(found)
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:
