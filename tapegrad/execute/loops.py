@@ -7,6 +7,7 @@ several passes over one row); a reduction over the rows, or over all, is ready w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..tape.types import Shape, contiguous_strides, make_type
@@ -15,13 +16,13 @@ from .expressions import KINDS, expression_for
 from .forms import Forms
 from .lowering import Interleaved, Part, parts_of
 from .memory import Input, Number, Written
+from .order import Order
 from .special_kernels import special_kernel
 from .windows import window_of
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
 MOST_STEPS = 512
 MOST_OPERANDS = 24
-_REACH = 128  # stages: a record joins none that is farther back, so that a plan takes as long as it has records
 REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}
 # Of these, a value is that of the operand at this place, in the same memory.
 SAME = {"alias": 0, "detach": 0, "assign": 1, "tie": 0, "keep": 0}
@@ -53,7 +54,11 @@ class Loop:
         self.shape = shape
         self.split: int | None = None
         self.steps: dict[int, Step] = {}
-        self.count = 0
+        self.read: set[int] = set()  # slots of inputs
+
+    def is_full(self) -> bool:
+        """Whether no more steps fit."""
+        return len(self.steps) >= MOST_STEPS or len(self.read) >= MOST_OPERANDS
 
     def operands(self) -> list[Any]:
         """Return what the steps read."""
@@ -136,11 +141,10 @@ class Special:
 class Window(Special):
     """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
 
-    def __init__(self, place: int, ready: int, node: Any, operands: list[Any], strides: Shape, written: Any) -> None:
+    def __init__(self, place: int, node: Any, operands: list[Any], strides: Shape, written: Any) -> None:
         super().__init__(place, node, operands, written)
         self.strides = strides
         self.steps = {}
-        self.ready = ready  # the last place that it has to wait for
 
 
 class Call:
@@ -177,14 +181,15 @@ class Fusion:
         self.next_slot = 1 + max([output.slot for node in nodes for output in node.outputs], default=0)
         self.forms = Forms()
         self.stages: list[Loop | Special | Call] = []
+        self.order = Order()
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
+        self.ordinals: dict[int, int] = {}  # of the slots of steps, in the order in which they can be computed
         self.views: dict[int, View] = {}
         self.columns = Columns(self, nodes, numbers)
         for node in nodes:
             self._add(node)
         for slot in sorted(shown):
             self.columns.assemble(slot)
-        self._store(shown)
 
     def _add(self, node: Any) -> None:
         if self.columns.take(node):
@@ -193,10 +198,19 @@ class Fusion:
             self.columns.assemble(operand.slot)
         if self._as_view(node) or self._as_step(node) or self._as_special(node) or self._as_parts(node):
             return
-        call = Call(len(self.stages), node)
-        self.stages.append(call)
-        for output in node.outputs:
-            self.places[output.slot] = call.place
+        self._append(Call(len(self.stages), node))
+
+    def _append(self, stage: Call | Special) -> None:
+        """Add a stage that no other record joins."""
+        self.stages.append(stage)
+        self.order.add(self._sources(stage.node), is_open=False)
+        for output in stage.node.outputs:
+            self.places[output.slot] = stage.place
+
+    def _sources(self, node: Any) -> set[int]:
+        """Return the places of the stages that make a record's operands."""
+        places = [self.places.get(self.resolve(operand.slot)) for operand in node.operands]
+        return {place for place in places if place is not None}
 
     def add_parts(self, parts: list[Part]) -> None:
         """Add the parts of a record."""
@@ -279,15 +293,8 @@ class Fusion:
         if found is None:
             return False
         strides, written = found
-        stage: Special
-        if strides is not None:
-            ready = max([self._ready(operand.slot) for operand in operands])
-            stage = Window(len(self.stages), ready, node, operands, strides, written)
-        else:
-            stage = Special(len(self.stages), node, operands, written)
-        self.stages.append(stage)
-        for output in node.outputs:
-            self.places[output.slot] = stage.place
+        place = len(self.stages)
+        self._append(Special(place, node, operands, written) if strides is None else Window(place, node, operands, strides, written))
         return True
 
     def _as_parts(self, node: Any) -> bool:
@@ -335,49 +342,60 @@ class Fusion:
         return self._join(node, shape, reduction, COLUMN if reduced[0] else ROW, split)
 
     def _join(self, node: Any, shape: Shape, reduction: str | None, level: str | None, split: int | None = None) -> bool:
-        """Put a record in the loop that makes its operands, or the last one over the same elements, or a new one."""
+        """Put a record in a loop that makes its operands, or another one over the same elements, or a new one."""
         lengths = tuple([length for length in shape if length != 1])
-        for stage in self._candidates(node):
-            if stage.count >= MOST_STEPS or len(stage.inputs()) >= MOST_OPERANDS:
+        sources = self._sources(node)
+        for stage in self._candidates(node, sources, lengths):
+            if stage.is_full():
                 continue
             if stage.refine(lengths, None):
-                operands = self._operands(node, shape, stage, FULL)
+                operands = self.operands_in(node, shape, stage, FULL)
                 inputs = [(FULL, o) for o in operands or () if o.__class__ is Input]
                 place = None if split is None else place_in(split, lengths, stage.shape)
                 if operands is not None and stage.allows(stage.split if place is None else place, inputs):
-                    return self._put(stage, Step(node, level or FULL, reduction, operands), place)
+                    return self._put(stage, Step(node, level or FULL, reduction, operands), place, sources)
             if stage.split is not None and level in (None, TOTAL) and stage.refine(lengths, stage.split):
-                operands = self._operands(node, shape, stage, ROW)
+                operands = self.operands_in(node, shape, stage, ROW)
                 if operands is not None and any([o.__class__ is int for o in operands]):
-                    return self._put(stage, Step(node, level or ROW, reduction, operands), None)
+                    return self._put(stage, Step(node, level or ROW, reduction, operands), None, sources)
         stage = Loop(len(self.stages), lengths)
-        operands = self._operands(node, shape, stage, FULL)
+        operands = self.operands_in(node, shape, stage, FULL)
         if operands is None or not stage.allows(split, [(FULL, o) for o in operands if o.__class__ is Input]):
             return False
         self.stages.append(stage)
-        return self._put(stage, Step(node, level or FULL, reduction, operands), split)
+        self.order.add(sources, is_open=True)
+        return self._put(stage, Step(node, level or FULL, reduction, operands), split, set())
 
-    def _candidates(self, node: Any) -> list[Loop]:
-        earliest = 0
-        for operand in node.operands:
-            earliest = max(earliest, self._ready(self.resolve(operand.slot)))
-        earliest = max(earliest, len(self.stages) - _REACH)
-        return [stage for stage in reversed(self.stages[earliest:]) if stage.__class__ is Loop]
+    def _candidates(self, node: Any, sources: set[int], lengths: Shape) -> Iterator[Loop]:
+        """Yield the loops that a record with operands from these places may join: those that make them, the last ones first.
 
-    def _ready(self, slot: int) -> int:
-        """Return the last place that a value has to wait for; a window waits for what it is a view of, not for its own turn."""
-        place = self.places.get(slot, -1)
-        stage = self.stages[place] if place >= 0 else None
-        return stage.ready if isinstance(stage, Window) else place
+        Then the last loop over as many elements, if the record reads what is read there, or does not have to wait longer there. The
+        loss of a batch and the factor that its gradient begins with are values of the same shape, but then the gradient would wait
+        for the loss.
+        """
+        order = self.order
+        for place in reversed(order.open):
+            if place in sources and order.may_join(place, sources - {place}):
+                yield self._loop(place)
+        numel = product_of(lengths)
+        last = next((place for place in reversed(order.open) if product_of(self._loop(place).shape) == numel), None)
+        if last is None or last in sources or not order.may_join(last, sources):
+            return
+        loop = self._loop(last)
+        if not order.waits_longer(last, sources) or any([self.resolve(operand.slot) in loop.read for operand in node.operands]):
+            yield loop
 
-    def _operands(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
+    def _loop(self, place: int) -> Loop:
+        stage = self.stages[place]
+        assert isinstance(stage, Loop)
+        return stage
+
+    def operands_in(self, node: Any, shape: Shape, loop: Loop, level: str) -> list[Any] | None:
         """Return the operands as a loop has them, or None if it cannot reach one of them."""
         found: list[Any] = []
         lengths = tuple([length for length in shape if length != 1])
         for operand in node.operands:
             if operand.type.is_number:
-                if self._ready(operand.slot) >= loop.place:
-                    return None
                 found.append(Number(operand.slot, operand.type.dtype.is_floating_point))
                 continue
             layout = self.layout(operand)
@@ -388,7 +406,7 @@ class Fusion:
             strides = divided(strides, lengths, loop.shape if level == FULL else loop.shape[: loop.split])
             step = loop.steps.get(base)
             if step is None:
-                if self._ready(base) >= loop.place:
+                if self.places.get(base) == loop.place:
                     return None
                 found.append(Input(base, KINDS[operand.type.dtype], strides, self.offset(operand.slot)))
             elif step.node.primitive.__class__ is Interleaved or self.offset(operand.slot):
@@ -399,9 +417,11 @@ class Fusion:
                 return None
         return found
 
-    def _put(self, loop: Loop, step: Step, split: int | None) -> bool:
+    def _put(self, loop: Loop, step: Step, split: int | None, sources: set[int]) -> bool:
+        self.order.join(loop.place, sources - {loop.place})
         loop.steps[step.slot] = step
-        loop.count += 1
+        self.ordinals[step.slot] = len(self.ordinals)
+        loop.read |= {operand.slot for operand in step.operands if operand.__class__ is Input}
         if split is not None:
             loop.split = split
         self.places[step.slot] = loop.place
@@ -409,7 +429,11 @@ class Fusion:
 
     # What is in memory
 
-    def _store(self, shown: set[int]) -> None:
+    def read_by(self, stage: Call | Special) -> set[int]:
+        """Return the slots in memory that a stage reads which is no loop."""
+        return {self.resolve(operand.slot) for operand in stage.node.operands}
+
+    def store(self, shown: set[int]) -> None:
         """Mark the steps whose values have to be in memory, and of them those that Python sees."""
         for slot in shown:
             self._show(slot)
@@ -476,6 +500,14 @@ def common_division(first: Shape, second: Shape) -> Shape | None:
         if large[0] == 1:
             large.pop(0)
     return None if left or right else tuple(found)
+
+
+def product_of(lengths: Shape) -> int:
+    """Return the number of elements."""
+    product = 1
+    for length in lengths:
+        product *= length
+    return product
 
 
 def place_in(place: int, shape: Shape, finer: Shape) -> int:

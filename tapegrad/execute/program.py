@@ -27,6 +27,7 @@ from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
 from .memory import SIZES, Memory, Number, Room, Written
+from .sinking import sink
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
@@ -51,6 +52,8 @@ class Program:
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
         fusion = Fusion(nodes, shown & made, layouts, numbers)
+        sink(fusion, shown & made)
+        fusion.store(shown & made)
         # For those who look at a program; that of a long one would be much for Python's collector to go through each time.
         self.fusion: Any = fusion if len(nodes) <= _SHOWN else None
         assembly = _Assembly(fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
@@ -495,7 +498,9 @@ def _in_order(fusion: Fusion) -> list[Any]:
         turn: list[Any] = []
         while ready[is_call]:
             place = heapq.heappop(ready[is_call])
-            turn.append(fusion.stages[place])
+            stage = fusion.stages[place]
+            if not isinstance(stage, Loop) or stage.steps:  # else its steps have sunk into others
+                turn.append(stage)
             for later in followers[place]:
                 waiting[later] -= 1
                 if not waiting[later]:
