@@ -122,11 +122,17 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(to: dtype) -> None:
     """Set the dtype that Python floats become: a floating point dtype, else TypeError.
 
+    What is pending on this thread is materialised first: it was recorded with the dtype that was the default then.
+
     >>> set_default_dtype(float32)
     """
     global _default
     if not isinstance(to, dtype) or not to.is_floating_point:
         raise TypeError(f"set_default_dtype: only floating-point types are supported as the default type, got {to}")
+    if to is not _default:
+        from .tape.modes import finish_segment
+
+        finish_segment()
     _default = to
 
 

@@ -1,7 +1,7 @@
 """Arenas: the memory for what no one outside a program sees. All of them together are bounded.
 
 A program keeps its arena from run to run. When there is too much of it, programs that have not run since the last look give
-theirs back first (the clock algorithm); they get another when they run again.
+theirs back first (the clock algorithm); they get another when they run again. So it is with kernels, when there are too many.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Holder(Protocol):
     arena_size: int
 
     def release(self) -> bool:
-        """Give the arena back, unless it is in use; return whether it was given back."""
+        """Give the arena and the kernels back, unless they are in use; return whether they were given back."""
 
 
 class Arenas:
@@ -47,6 +47,16 @@ class Arenas:
                         kept.append(holder)
                 holders = kept
             self.holders = [weakref.ref(holder) for holder in [*holders, program]]
+
+    def release(self, are_all: bool) -> None:
+        """Let programs give up what they have: those that have not run since the last look, or all; not those that run now."""
+        with self.lock:
+            kept = []
+            for holder in self.present():
+                if not ((are_all or not holder.was_used) and holder.release()):
+                    kept.append(weakref.ref(holder))
+                holder.was_used = False
+            self.holders = kept
 
     def present(self) -> list[Holder]:
         """Return the programs that have an arena and are still there."""

@@ -32,7 +32,7 @@ _THREADS = [
     ("openblas_get_num_threads", "openblas_set_num_threads"),
 ]
 _MANY = 1 << 18  # multiplications in a product that OpenBLAS would share with its threads
-_guard = np.zeros(3, np.int64)  # see `begin_alone` in compiling
+_guard = np.zeros(5, np.int64)  # see `begin_alone` in compiling
 
 
 class Routine(NamedTuple):
@@ -61,31 +61,28 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def guard(products: int, multiplications: int) -> dict[str, int]:
-    """Return the words with which a kernel keeps so many large products to one thread each; none where there is no need, or no way.
-
-    They are those of `begin_alone` and `end_alone`, by their names there.
-    """
-    return _guard_words() if products > 1 and multiplications > _MANY else {}
+def is_large(multiplications: int) -> bool:
+    """Whether OpenBLAS would share a product with its threads, which would take the processors from our helpers."""
+    return multiplications > _MANY
 
 
 @cache
-def _guard_words() -> dict[str, int]:
+def guard() -> int:
+    """Return the address of the words with which runs keep BLAS to one thread (see `begin_alone`); 0 if there is no way."""
     for library in _libraries():
         for names in _THREADS:
             found = [getattr(library, name, None) for name in names]
             if None not in found:
-                get_threads, set_threads = map(_address, found)
-                return {"guard": _guard.ctypes.data, "get_threads": get_threads, "set_threads": set_threads}
-    return {}
+                _guard[3:] = [_address(function) for function in found]
+                return int(_guard.ctypes.data)
+    return 0
 
 
 def _after_fork() -> None:
     """In a forked child: whoever was in a kernel is not here."""
-    words = _guard_words() if _guard[1] else {}
-    if words:
-        ctypes.CFUNCTYPE(None, ctypes.c_int)(words["set_threads"])(int(_guard[2]))
-    _guard[:] = 0
+    if _guard[1]:
+        ctypes.CFUNCTYPE(None, ctypes.c_int)(int(_guard[4]))(int(_guard[2]))
+    _guard[:3] = 0
 
 
 if hasattr(os, "register_at_fork"):

@@ -10,7 +10,7 @@ import platform
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.core.typing.templates import Signature
@@ -29,6 +29,9 @@ POINTERS = {
 _WORD = ir.IntType(64)
 _ROW_MAJOR, _PLAIN = 101, 111  # of CBLAS, which has 112 for a transposed matrix
 _SIGNATURE = types.intp(types.intp, types.intp, types.intp)
+# A loop that joins many records has tens of arrays, of each two of which it looks first whether they overlap. LLVM's limit is 128
+# pairs; beyond that it would take the elements one by one.
+binding.set_option("tapegrad", "-vectorize-memory-check-threshold=4096")
 
 
 def compile_kernel(source: str) -> tuple[str, bytes]:
@@ -383,27 +386,27 @@ add_vector_f4, add_vector_f8 = _add_vector(types.float32, 16), _add_vector(types
 
 
 # BLAS in one thread, while helpers multiply one matrix each. It has one number of threads for all: the first to come sets it,
-# the last to go sets it back. At `guard` are a lock, how many are there, and the number as it was.
+# the last to go sets it back. At `guard` are a lock, how many are there, the number as it was, and the routines for it.
 
 
 @njit(forceinline=True)  # type: ignore[untyped-decorator]
-def begin_alone(guard: Any, get_threads: Any, set_threads: Any) -> None:
+def begin_alone(guard: Any) -> None:
     """Let BLAS take one thread."""
     while replace_word(guard, 0, 1) == 0:
         pause()
     if word(guard + 8) == 0:
-        store_word(guard + 16, call(get_threads, 0, 0, 0) & 0xFFFFFFFF)
-        call(set_threads, 1, 0, 0)
+        store_word(guard + 16, call(word(guard + 24), 0, 0, 0) & 0xFFFFFFFF)
+        call(word(guard + 32), 1, 0, 0)
     store_word(guard + 8, word(guard + 8) + 1)
     store_atomic_word(guard, 0)
 
 
 @njit(forceinline=True)  # type: ignore[untyped-decorator]
-def end_alone(guard: Any, set_threads: Any) -> None:
+def end_alone(guard: Any) -> None:
     """Let BLAS take as many threads as before, if nobody else wants it to have one."""
     while replace_word(guard, 0, 1) == 0:
         pause()
     store_word(guard + 8, word(guard + 8) - 1)
     if word(guard + 8) == 0:
-        call(set_threads, word(guard + 16), 0, 0)
+        call(word(guard + 32), word(guard + 16), 0, 0)
     store_atomic_word(guard, 0)

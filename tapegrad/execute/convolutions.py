@@ -204,8 +204,7 @@ class _Kernel:
         self.count = self.samples * groups
         self.words(rows=rows, image_size=image_size, image_bytes=image_bytes, columns_bytes=columns_bytes)
         self.scratch(image_bytes + columns_bytes)
-        self.guard = blas.guard(self.count, w_shape[0] // groups * self.depth * rows * count1 * count2)
-        self.words(**self.guard)
+        self.is_alone = blas.is_large(w_shape[0] // groups * self.depth * rows * count1 * count2)
 
     def scratch(self, size: int) -> None:
         """Ask for memory of so many bytes a chunk; the more they are, the fewer chunks."""
@@ -251,15 +250,15 @@ class _Kernel:
 
     def write(self, text: str, product: str, combinations: list[Any]) -> Written:
         """Return the kernel with this text."""
-        if self.guard:
-            text = f"begin_alone(guard, get_threads, set_threads)\n{text}end_alone(guard, set_threads)\n"
         values = {"kind": self.kind, "size": self.size, "lanes": _VECTOR // self.size, "product": product}
         body = text.format(**values, x_2=self.x_2)
         names = [name for name in self.names if re.search(rf"\b{name}\b", body)]
         head = "".join([f"{name} = word(args + {8 * number})\n" for number, name in enumerate(names)])
         lines = [line for line in f"{head}{body}return 0".splitlines() if line]
         source = f"{HEAD}\n\ndef kernel(args, lo, hi):\n" + "".join([f"{_TAB}{line}\n" for line in lines])
-        return Written(source, [self.names[name] for name in names], self.count, self.step, combinations)
+        written = Written(source, [self.names[name] for name in names], self.count, self.step, combinations)
+        written.is_alone = self.is_alone
+        return written
 
 
 def _bytes_of_vectors(size: int) -> int:

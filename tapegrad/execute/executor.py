@@ -4,7 +4,7 @@ An instruction is a row of four words: the kernel's address, that of its argumen
 and how many a call gets. Before them come the arrays of a run: for each one that Python gives, the executor looks whether it
 is laid out as the program was made for, and notes where its elements are (NumPy's C API fixes where an array object keeps
 its data, dimensions, strides and flags). It returns 0; the number of an array that is laid out otherwise; or -1 if a kernel
-met data that it does not take.
+met data that it does not take. While helpers share products, BLAS is kept to one thread.
 """
 
 from __future__ import annotations
@@ -36,28 +36,36 @@ PLACES = {
     "PATIENCE": PATIENCE,
 }
 
-# A run is five words: the address and number of its rows of arrays, the address of the instructions, the first and the last.
-# A row of arrays: the address of the word with the array object's address, that of its cell, its number of dimensions, the
-# address of the strides that it has to have (-1 for a dimension of length 1, whose stride does not matter).
+# A run is six words: the address and number of its rows of arrays, the address of the instructions, the first and the last, and
+# where it keeps BLAS to one thread (see `begin_alone` in compiling), or 0.
+# It is given the address of the addresses of its array objects, which is where a tuple of them has its elements. A row of
+# arrays: the address of the array's cell, its number of dimensions, the address of the strides that it has to have (-1 for a
+# dimension of length 1, whose stride does not matter).
 EXECUTE = '''
 from tapegrad.execute.compiling import *
 
 
-def kernel(run, pool, unused):
+@njit(forceinline=True)
+def arrange(run, arrays):
     rows = word(run)
     for place in range(word(run + 8)):
-        row = rows + 32 * place
-        array = word(word(row))
-        ndim = word(row + 16)
+        row = rows + 24 * place
+        array = word(arrays + 8 * place)
+        ndim = word(row + 8)
         if half_word(array + 24) != ndim or (half_word(array + 64) & 0x100) == 0:
             return place + 1
         found = word(array + 40)
-        expected = word(row + 24)
+        expected = word(row + 16)
         for axis in range(ndim):
             stride = word(expected + 8 * axis)
             if stride != -1 and word(found + 8 * axis) != stride:
                 return place + 1
-        store_word(word(row + 8), word(array + 16))
+        store_word(word(row), word(array + 16))
+    return 0
+
+
+@njit(forceinline=True)
+def walk(run, pool):
     table = word(run + 16)
     for place in range(word(run + 24), word(run + 32)):
         row = table + 32 * place
@@ -104,6 +112,19 @@ def kernel(run, pool, unused):
                 return -1
             lo += step
     return 0
+
+
+def kernel(run, pool, arrays):
+    status = arrange(run, arrays)
+    if status != 0:
+        return status
+    guard = word(run + 40)
+    if guard == 0:
+        return walk(run, pool)
+    begin_alone(guard)
+    status = walk(run, pool)
+    end_alone(guard)
+    return status
 '''
 
 # What a helper does: it takes chunks of the task that there is, and sleeps if there has been none for long, until a byte comes.

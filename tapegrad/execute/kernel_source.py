@@ -1,7 +1,8 @@
 """The source of a kernel: a loop over rows and columns, written from its steps.
 
 A kernel is `kernel(args, lo, hi)`: rows (or elements) lo to hi of the loop whose addresses, strides and lengths are in the
-words at `args`. Nothing of a shape is in its text, so that loops which differ in their lengths alone share one kernel.
+words at `args`. Nothing of a shape is in its text but small strides, so that loops which differ in their lengths alone share one
+kernel.
 
 The columns of a row are gone through in passes: a reduction over them ends a pass, and what depends on it belongs to the next.
 What a later pass needs again it computes again, or reads from scratch memory if that would take long.
@@ -14,12 +15,14 @@ from typing import Any
 from ..tape.types import Shape, contiguous_strides
 from .expressions import cast, expression_for, render
 from .loops import COLUMN, FULL, ROW, TOTAL, Loop, Step
+from .lowering import Interleaved
 from .memory import HEAD, SIZES, Input, Memory, Number, Written, loaded, storable, stored_kind
 from .vector_maths import FUNCTIONS
 
 BLOCK = 512  # so many elements are added in any order; the sums of blocks are added in float64
 _CHUNK = 1 << 16  # elements that one call of a kernel gets, at least
 _MOST_CHUNKS = 64
+_SMALL = 16  # strides and offsets up to here are in a kernel's text
 
 
 class Space:
@@ -85,6 +88,7 @@ class Writer:
         self.order = list(loop.steps.values())
         self.names = {step.slot: f"v{number}" for number, step in enumerate(self.order)}
         self.inputs: dict[Any, Any] = {}
+        self.pointers: dict[int, str] = {}  # of a slot
         self.numbers: dict[int, str] = {}
         self.passes = self._passes()
         self.last_pass = max([self.passes[step.slot] for step in self.order], default=0)
@@ -135,18 +139,18 @@ class Writer:
         if operand.__class__ is not Input:
             return
         row_strides, column = self.space.strides(operand.strides)
-        key = (operand.slot, tuple(row_strides), column)
+        key = (operand.slot, tuple(row_strides), column, operand.offset)
         if key in self.inputs:
             return
         number = len(self.inputs)
         name = f"x{number}"
-        self.head.append(f"a{number} = pointer_{stored_kind(operand.kind)}(word({self.word('cell', operand.slot)}))")
+        pointer, first = self._pointer(operand)
         offset = self._offset(number, row_strides)
         if column == 0:
             if offset:
-                self.row_head.append(f"{name} = {loaded(f'a{number}[{offset}]', operand.kind)}")
+                self.row_head.append(f"{name} = {loaded(f'{pointer}[{offset}{first}]', operand.kind)}")
             else:
-                self.head.append(f"{name} = {loaded(f'a{number}[0]', operand.kind)}")
+                self.head.append(f"{name} = {loaded(f'{pointer}[0{first}]', operand.kind)}")
             self.inputs[key] = (name, None)
             return
         if offset:
@@ -154,10 +158,22 @@ class Writer:
         begin = f"o{number} + " if offset else ""
         if column == 1:
             place = f"{begin}j"
+        elif 1 < column <= _SMALL:
+            place = f"{begin}j * {column}"  # what LLVM knows, it has better code for
         else:
             self.head.append(f"c{number} = {self.word('word', column)}")
             place = f"{begin}j * c{number}"
-        self.inputs[key] = (name, f"{name} = {loaded(f'a{number}[{place}]', operand.kind)}")
+        self.inputs[key] = (name, f"{name} = {loaded(f'{pointer}[{place}{first}]', operand.kind)}")
+
+    def _pointer(self, operand: Input) -> tuple[str, str]:
+        """Return the variable with an operand's address, and the code that adds where its first element is."""
+        pointer = self.pointers.get(operand.slot)
+        if pointer is None:
+            pointer = self.pointers[operand.slot] = f"a{len(self.pointers)}"
+            self.head.append(f"{pointer} = pointer_{stored_kind(operand.kind)}(word({self.word('cell', operand.slot)}))")
+        if operand.offset < _SMALL:
+            return pointer, f" + {operand.offset}" if operand.offset else ""
+        return pointer, f" + {self.word('word', operand.offset)}"
 
     def _offset(self, number: int, strides: list[int]) -> str:
         """Return the code of where a row begins, from the row's place along each dimension."""
@@ -198,9 +214,9 @@ class Writer:
 
     def _reduces_rows(self, step: Step) -> bool:
         """Whether a reduction is of values that are one a row."""
-        (operand, *_) = step.operands
         if step.reduction is None or step.level != TOTAL:
             return False
+        (operand,) = step.operands
         return operand.__class__ is int and self.loop.steps[operand].level == ROW
 
     # The body
@@ -240,6 +256,9 @@ class Writer:
         for step in self.order:
             if self.passes[step.slot] != number:
                 continue
+            if step.level == ROW and step.node.primitive.__class__ is Interleaved:
+                lines += self._interleaved(step, "r", [self._operand(operand, number, None, None)[0] for operand in step.operands])
+                continue
             if step.level == ROW and step.reduction is None:
                 lines.append(f"{self.names[step.slot]} = {self._value(step)}")
             elif self._reduces_rows(step):
@@ -260,7 +279,10 @@ class Writer:
         seen: set[Any] = set()  # slots of steps, and keys of inputs
         reduced = []
         for step in wanted:
-            if step.reduction is None:
+            if step.node.primitive.__class__ is Interleaved:
+                columns = [self._operand(operand, number, seen, lines)[0] for operand in step.operands]
+                lines += self._interleaved(step, self._place(), columns)
+            elif step.reduction is None:
                 self._need(step.slot, number, seen, lines)
                 if step.slot in self.stored:
                     lines.append(f"{self.stored[step.slot]}[{self._place()}] = {storable(self.names[step.slot], step.kind)}")
@@ -279,6 +301,11 @@ class Writer:
                 sums.append(step)
                 lines += self._gather(step, value)
         return self._blocks(sums, lines, first, last)
+
+    def _interleaved(self, step: Step, row: str, columns: list[str]) -> list[str]:
+        """Write how the columns of a row are put beside each other."""
+        begin = f"{self.stored[step.slot]}[({row}) * {len(columns)}"
+        return [f"{begin} + {place}] = {storable(column, step.kind)}" for place, column in enumerate(columns)]
 
     def _place(self) -> str:
         return "j" if self.space.is_flat else "r * n + j"
@@ -395,7 +422,7 @@ class Writer:
             return self.numbers[operand.slot], "f8" if operand.is_float else "i8"
         if operand.__class__ is Input:
             row_strides, column = self.space.strides(operand.strides)
-            key = (operand.slot, tuple(row_strides), column)
+            key = (operand.slot, tuple(row_strides), column, operand.offset)
             name, load = self.inputs[key]
             if load is not None and seen is not None and lines is not None and key not in seen:
                 seen.add(key)

@@ -10,14 +10,16 @@ import hashlib
 import os
 import threading
 import warnings
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 
 from . import disk_cache, native
+from .arenas import arenas
 
-LIMIT = 4000  # kernels of a process: machine code is never given back
-_addresses: dict[str, int] = {}
+LIMIT = 4000  # kernels that are loaded, each of about 40 KB
+_addresses: dict[str, native.Address] = {}
 _records: dict[str, tuple[str, ...]] = {}  # of a kernel's source: the primitives that it does the work of
 _warned: set[str] = set()
 _is_requested = False  # anything, in the background
@@ -57,8 +59,10 @@ def kernels() -> list[Kernel]:
 
 def note_records(source: str, records: Iterable[str]) -> None:
     """Remember which primitives a kernel does the work of, for those who ask."""
-    if len(_records) < 2 * LIMIT:
-        _records.setdefault(source, tuple(records))
+    if len(_records) >= 2 * LIMIT:
+        for known in [known for known in list(_records) if known not in _addresses]:
+            _records.pop(known, None)
+    _records.setdefault(source, tuple(records))
 
 
 def request(sources: Iterable[str]) -> None:
@@ -70,14 +74,17 @@ def request(sources: Iterable[str]) -> None:
     try:
         with _lock:
             missing = [source for source in sources if source not in _addresses and not disk_cache.path_of(source).exists()]
-            for source in missing[: max(LIMIT - len(_addresses), 0)]:
+            for source in missing:
                 background.request(source)
     except (ImportError, PackageNotFoundError, OSError):  # it is said when they are needed
         pass
 
 
-def address_of(source: str) -> int:
-    """Return the address of the kernel of this source, as soon as it is there. Raises NoKernel if it cannot be had."""
+def address_of(source: str) -> native.Address:
+    """Return the address of the kernel of this source, as soon as it is there. Raises NoKernel if it cannot be had.
+
+    The kernel is there as long as somebody has the address.
+    """
     found = _addresses.get(source)
     if found is not None:
         return found
@@ -85,7 +92,7 @@ def address_of(source: str) -> int:
         found = _addresses.get(source)
         if found is None:
             if len(_addresses) >= LIMIT:
-                raise NoKernel(f"there are {LIMIT} compiled kernels, the most that a process may have: what is new is interpreted")
+                _make_room()
             found = _addresses[source] = _load(source)
             if _is_requested:
                 from .background import background
@@ -94,7 +101,28 @@ def address_of(source: str) -> int:
     return found
 
 
-def _load(source: str) -> int:
+def _make_room() -> None:
+    """Give up the kernels of programs that have not run since the last time; of all if need be. Raises NoKernel if it is not enough."""
+    for are_all in (False, True):
+        arenas.release(are_all)
+        _forget_unused()
+        if len(_addresses) <= LIMIT // 2:
+            return
+    if len(_addresses) >= LIMIT:
+        raise NoKernel(f"a process may have {LIMIT} kernels, and so many are in use: what is new is interpreted")
+
+
+def _forget_unused() -> None:
+    """Forget the kernels of libraries of which no program has a kernel."""
+    loaded = [(source, int(address), weakref.ref(address.library)) for source, address in _addresses.items()]
+    _addresses.clear()
+    for source, address, reference in loaded:
+        library = reference()
+        if library is not None:
+            _addresses[source] = native.Address(address, library)
+
+
+def _load(source: str) -> native.Address:
     try:
         path = disk_cache.path_of(source)
     except (ImportError, PackageNotFoundError, OSError) as error:

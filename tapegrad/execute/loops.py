@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..tape.types import Shape, contiguous_strides, make_type
+from .columns import Columns
 from .expressions import KINDS, expression_for
-from .lowering import parts_of
-from .memory import Input, Number
+from .forms import Forms
+from .lowering import Interleaved, Part, parts_of
+from .memory import Input, Number, Written
 from .order import Order
 from .special_kernels import special_kernel
 from .windows import window_of
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
-MOST_STEPS = 48
+MOST_STEPS = 512
 MOST_OPERANDS = 24
 REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}
 # Of these, a value is that of the operand at this place, in the same memory.
@@ -40,7 +42,7 @@ class Step:
         self.level = level
         self.reduction = reduction
         self.operands = operands
-        self.is_stored = level in (COLUMN, TOTAL)
+        self.is_stored = level in (COLUMN, TOTAL) or node.primitive.__class__ is Interleaved
         self.is_shown = False  # to Python, in an array of its own
 
 
@@ -139,9 +141,9 @@ class Special:
 class Window(Special):
     """A view that begins elsewhere than its operand: its kernel finds the address, and its elements are those of the operand."""
 
-    def __init__(self, place: int, node: Any, operands: list[Any], found: tuple[Shape, Any]) -> None:
-        self.strides, written = found
-        super().__init__(place, node, operands, [written])
+    def __init__(self, place: int, node: Any, operands: list[Any], strides: Shape, written: Any) -> None:
+        super().__init__(place, node, operands, written)
+        self.strides = strides
         self.steps = {}
 
 
@@ -154,36 +156,46 @@ class Call:
 
 
 class View:
-    """A value in the memory of another: with strides (in elements) over its own shape."""
+    """A value in the memory of another: with strides (in elements) over its own shape, from its offset on."""
 
-    __slots__ = ("base", "node", "shape", "strides")
+    __slots__ = ("base", "node", "shape", "strides", "offset")
 
-    def __init__(self, base: int, node: Any, shape: Shape, strides: Shape) -> None:
+    def __init__(self, base: int, node: Any, shape: Shape, strides: Shape, offset: int) -> None:
         self.base = base
         self.node = node
         self.shape = shape
         self.strides = strides
+        self.offset = offset
 
 
 class Fusion:
     """The loops and calls of a trace's records.
 
-    `layouts` are the strides (in elements) of the values that come from outside, or from Python, as they were seen.
+    `layouts` are the strides (in elements) of the values that come from outside, or from Python, as they were seen; `numbers`
+    are the integers that may be compiled in.
     """
 
-    def __init__(self, nodes: list[Any], layouts: dict[int, Shape]) -> None:
+    def __init__(self, nodes: list[Any], shown: set[int], layouts: dict[int, Shape], numbers: dict[int, int]) -> None:
         self.nodes = list(nodes)  # and their parts
         self.layouts = layouts
         self.next_slot = 1 + max([output.slot for node in nodes for output in node.outputs], default=0)
+        self.forms = Forms()
         self.stages: list[Loop | Special | Call] = []
         self.order = Order()
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
-        self.numbers: dict[int, int] = {}  # of the slots of steps, in the order in which they can be computed
+        self.sequence: dict[int, int] = {}  # of the slots of steps, in the order in which they can be computed
         self.views: dict[int, View] = {}
+        self.columns = Columns(self, nodes, numbers)
         for node in nodes:
             self._add(node)
+        for slot in sorted(shown):
+            self.columns.assemble(slot)
 
     def _add(self, node: Any) -> None:
+        if self.columns.take(node):
+            return
+        for operand in node.operands:
+            self.columns.assemble(operand.slot)
         if self._as_view(node) or self._as_step(node) or self._as_special(node) or self._as_parts(node):
             return
         self._append(Call(len(self.stages), node))
@@ -200,12 +212,33 @@ class Fusion:
         places = [self.places.get(self.resolve(operand.slot)) for operand in node.operands]
         return {place for place in places if place is not None}
 
+    def add_parts(self, parts: list[Part]) -> None:
+        """Add the parts of a record."""
+        self.next_slot += len(parts)
+        self.nodes += parts
+        for part in parts:
+            self._add(part)
+
+    def add_column(self, part: Part) -> None:
+        """Add a column of a value in memory: a view."""
+        (operand,) = part.operands
+        strides, place = self.layout(operand), part.parameters["place"]
+        assert strides is not None
+        self.nodes.append(part)
+        base, offset = self.resolve(operand.slot), self.offset(operand.slot) + place * strides[-1]
+        self.views[part.slot] = View(base, part, part.type.shape, (*strides[:-1], 1), offset)
+
     def resolve(self, slot: int) -> int:
         """Return the slot whose memory a value is in."""
         view = self.views.get(slot)
         return slot if view is None else view.base
 
-    def _layout(self, output: Any) -> Shape | None:
+    def offset(self, slot: int) -> int:
+        """Return where a value begins in the memory that it is in, in elements."""
+        view = self.views.get(slot)
+        return 0 if view is None else view.offset
+
+    def layout(self, output: Any) -> Shape | None:
         """Return the strides of a value; of what a loop makes they are those of a contiguous array."""
         view = self.views.get(output.slot)
         if view is not None:
@@ -222,14 +255,14 @@ class Fusion:
         name = node.primitive.name
         if name in SAME:
             operand = node.operands[SAME[name]]
-            strides = self._layout(operand)
+            strides = self.layout(operand)
             if strides is None or operand.type.is_number or operand.type.dtype is not node.type.dtype:
                 return False
             if operand.type.shape != node.type.shape:
                 return False
         elif name in VIEWS:
             operand = node.operands[0]
-            layout = self._layout(operand)
+            layout = self.layout(operand)
             if layout is None or operand.type.is_number:
                 return False
             ruled = node.primitive.type_rule(make_type(operand.type.dtype, operand.type.shape, layout), **node.parameters)
@@ -238,14 +271,14 @@ class Fusion:
             strides = ruled[2]
         else:
             return False
-        self.views[node.slot] = View(self.resolve(operand.slot), node, node.type.shape, strides)
+        self.views[node.slot] = View(self.resolve(operand.slot), node, node.type.shape, strides, self.offset(operand.slot))
         return True
 
     def _as_special(self, node: Any) -> bool:
         """Give a record an instruction of its own, where its primitive has a kernel for it."""
         operands: list[Any] = []
         for operand in node.operands:
-            layout = self._layout(operand)
+            layout = self.layout(operand)
             if operand.type.dtype not in KINDS:
                 return False
             if operand.type.is_number:
@@ -256,29 +289,26 @@ class Fusion:
                 operands.append(Input(self.resolve(operand.slot), KINDS[operand.type.dtype], layout))
         if any([output.type.dtype not in KINDS or output.type.is_number for output in node.outputs]):
             return False
-        window = window_of(node, operands)
-        if window is not None:
-            self._append(Window(len(self.stages), node, operands, window))
-            return True
-        written = special_kernel(node, operands)
-        if written is None:
+        found = self.forms.of_record(node, operands, lambda: _kernels_of(node, operands))
+        if found is None:
             return False
-        self._append(Special(len(self.stages), node, operands, written))
+        strides, written = found
+        if strides is not None:
+            self._append(Window(len(self.stages), node, operands, strides, written))
+        else:
+            self._append(Special(len(self.stages), node, operands, written))
         return True
 
     def _as_parts(self, node: Any) -> bool:
         """Take a record as several, where there is a way to."""
         if any([value.type.dtype not in KINDS for value in (*node.operands, *node.outputs)]):
             return False
-        if any([self._layout(operand) is None and not operand.type.is_number for operand in node.operands]):
+        if any([self.layout(operand) is None and not operand.type.is_number for operand in node.operands]):
             return False
         parts = parts_of(node, self.next_slot)
         if parts is None:
             return False
-        self.next_slot += len(parts)
-        self.nodes += parts
-        for part in parts:
-            self._add(part)
+        self.add_parts(parts)
         return True
 
     # Steps
@@ -291,6 +321,9 @@ class Fusion:
         reduction = REDUCTIONS.get(node.primitive.name)
         if reduction is not None:
             return self._join_reduction(node, reduction)
+        if node.primitive.__class__ is Interleaved:
+            (*rows, _) = node.type.shape
+            return self._join(node, (*rows, 1), None, None)
         if expression_for(node) is None:
             return False
         return self._join(node, node.type.shape, None, None)
@@ -367,7 +400,7 @@ class Fusion:
             if operand.type.is_number:
                 found.append(Number(operand.slot, operand.type.dtype.is_floating_point))
                 continue
-            layout = self._layout(operand)
+            layout = self.layout(operand)
             base = self.resolve(operand.slot)
             if layout is None:
                 return None
@@ -377,7 +410,9 @@ class Fusion:
             if step is None:
                 if self.places.get(base) == loop.place:
                     return None
-                found.append(Input(base, KINDS[operand.type.dtype], strides))
+                found.append(Input(base, KINDS[operand.type.dtype], strides, self.offset(operand.slot)))
+            elif step.node.primitive.__class__ is Interleaved or self.offset(operand.slot):
+                return None
             elif strides == _reached(step.level, level, loop):
                 found.append(base)
             else:
@@ -387,7 +422,7 @@ class Fusion:
     def _put(self, loop: Loop, step: Step, split: int | None, sources: set[int]) -> bool:
         self.order.join(loop.place, sources - {loop.place})
         loop.steps[step.slot] = step
-        self.numbers[step.slot] = len(self.numbers)
+        self.sequence[step.slot] = len(self.sequence)
         loop.read |= {operand.slot for operand in step.operands if operand.__class__ is Input}
         if split is not None:
             loop.split = split
@@ -435,6 +470,16 @@ class Fusion:
         place = self.places.get(slot)
         stage = None if place is None else self.stages[place]
         return stage if isinstance(stage, Window) else None
+
+
+def _kernels_of(node: Any, operands: list[Any]) -> tuple[Shape | None, list[Written]] | None:
+    """Return the strides of a window (None for other records) and the kernels of a record; None if there are none for it."""
+    window = window_of(node, operands)
+    if window is not None:
+        strides, written = window
+        return strides, [written]
+    kernels = special_kernel(node, operands)
+    return None if kernels is None else (None, kernels)
 
 
 def common_division(first: Shape, second: Shape) -> Shape | None:

@@ -1,7 +1,7 @@
 """Kernels of matrix products: BLAS through the address of its `gemm`, and loops where that would take longer.
 
 What a kernel is split by is the batch: all dimensions of the result but the last two, over which each operand has strides. In
-a loop the rows of the left matrices belong to the batch.
+a loop the rows of the left matrices belong to the batch, and a large product is a batch of blocks of its rows or columns.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 
 from ..tape.types import Shape
 from . import blas
+from .executor import SMALL
 from .memory import HEAD, SIZES, Input, Memory, Written
 
 _SMALL = 64  # multiplications: BLAS takes longer to be called than so many take in a loop
 _FEW = 4096  # multiplications that take less time in a loop than NumPy takes to be called
 _CHUNK = 1 << 18  # multiplications that one call of a kernel does, at least
 _MOST_CHUNKS = 64
+_NARROWEST = 32  # rows or columns of a block, at least: the other operand is packed anew for each,
+_WIDE = 128  # which takes little time beside so many
 
 
 class Matrices(NamedTuple):
@@ -144,12 +147,12 @@ class _Kernel:
                 terms.append(f"p{axis} * {name}{axis}")
         self.place.append(f"{name} = {' + '.join(terms)}")
 
-    def write(self, body: list[str], *around: str) -> Written:
-        """Return the kernel that does this for each place in the batch, with something before all of them and behind."""
+    def write(self, body: list[str]) -> Written:
+        """Return the kernel that does this for each place in the batch."""
         product = self.product
         count = math.prod(product.batch)
         loop = ["for place in range(lo, hi):", *[f"    {line}" for line in (*self.place, *body)]]
-        lines = [*self.head, *around[:1], *loop, *around[1:], "return 0"]
+        lines = [*self.head, *loop, "return 0"]
         text = "def kernel(args, lo, hi):\n" + "".join([f"    {line}\n" for line in lines])
         step = max(-(-_CHUNK // (product.m * product.n * product.k)), -(-count // _MOST_CHUNKS))
         return Written(f"{HEAD}\n\n{text}", self.words, count, min(step, count), [])
@@ -160,19 +163,40 @@ def _by_blas(product: Product, result: int) -> Written | None:
     of_a, of_b = _order(product.m, product.k, product.a), _order(product.k, product.n, product.b)
     if routine is None or of_a is None or of_b is None:
         return None
-    kernel = _Kernel(product, result)
+    blocks = _in_blocks(product)
+    kernel = _Kernel(blocks, result)
     kernel.word("gemm", "word", routine.address)
     for name, (turn, distance) in (("a", of_a), ("b", of_b)):
         kernel.word(f"turn_{name}", "word", turn)
         kernel.word(f"from_{name}", "word", distance)
-    guard = blas.guard(math.prod(product.batch), product.m * product.n * product.k)
-    for name, value in guard.items():
-        kernel.word(name, "word", value)
-    c = f"word(to) + place * (m * n * {kernel.size})"
-    body = [f"{routine.caller}(gemm, m, n, k, a, turn_a, from_a, b, turn_b, from_b, 0, {c}, n)"]
-    if guard:
-        return kernel.write(body, "begin_alone(guard, get_threads, set_threads)", "end_alone(guard, set_threads)")
-    return kernel.write(body)
+    m, n, from_c, c = "m", "n", "n", "place * (m * n"
+    if blocks.m < product.m:
+        kernel.word("rows", "word", product.m)
+        m = "least(m, rows - place * m)"
+    elif blocks.n < product.n:
+        kernel.word("columns", "word", product.n)
+        n, from_c, c = "least(n, columns - place * n)", "columns", "place * (n"
+    to = f"word(to) + {c} * {kernel.size})"
+    written = kernel.write([f"{routine.caller}(gemm, {m}, {n}, k, a, turn_a, from_a, b, turn_b, from_b, 0, {to}, {from_c})"])
+    written.is_alone = blas.is_large(blocks.m * blocks.n * blocks.k)
+    return written
+
+
+def _in_blocks(product: Product) -> Product:
+    """Return a large product as a batch of blocks of its rows or columns (the last may be smaller), if helpers can share them."""
+    longest = max(product.m, product.n)
+    wide = max(longest // _WIDE, SMALL + 1)
+    count = min(wide, longest // _NARROWEST, product.m * product.n * product.k // _CHUNK, _MOST_CHUNKS)
+    if product.batch or count <= SMALL or not blas.guard():
+        return product
+    length = -(-longest // count)
+    count = -(-longest // length)
+    a, b = product.a, product.b
+    if product.m == longest:
+        a, b = a._replace(batch=(length * a.row,)), b._replace(batch=(0,))
+        return product._replace(batch=(count,), m=length, a=a, b=b)
+    a, b = a._replace(batch=(0,)), b._replace(batch=(length * b.column,))
+    return product._replace(batch=(count,), n=length, a=a, b=b)
 
 
 def _order(rows: int, columns: int, matrix: Matrices) -> tuple[int, int] | None:

@@ -1,35 +1,39 @@
 """A program: the compiled form of a plan. Runs of kernels, and between them what only Python can do.
 
 It is a Python function of the environment (slot to value), written from the stages of the fusion: it makes the arrays that
-Python will see, gives their addresses and the numbers to a table, and calls the executor once for each run of kernels. What
-no one outside sees lies in the program's own arena, which every replay uses again.
+Python will see, and calls the executor once for each run of kernels, with a tuple of their arrays. What no one outside sees
+lies in the program's own arena, which every replay uses again. The numbers are put into memory by a function of their own.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
 import struct
 import threading
 import weakref
+from array import array
 from collections.abc import Callable
-from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..tape.types import Shape, contiguous_strides
-from . import kernels, native
+from . import blas, kernels, native, references
 from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
-from .memory import SIZES, Memory, Number, Written
+from .memory import SIZES, Memory, Number, Room, Written
 from .sinking import sink
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
-_ALIGNMENT = 64
+_ALIGNMENT = Room.ALIGNMENT
+_SHOWN = 4096  # records
+_ELEMENTS = tuple.__basicsize__  # where a tuple has the addresses of its elements
 
 
 class Busy(Exception):  # noqa: N818 - it is no error, and is always caught
@@ -37,25 +41,32 @@ class Busy(Exception):  # noqa: N818 - it is no error, and is always caught
 
 
 class Program:
-    """Compiled from the nodes of a plan, for values that are laid out like this."""
+    """Compiled from the nodes of a plan, for values that are laid out like this.
 
-    def __init__(self, nodes: list[Any], live: Any, residuals: Any, layouts: dict[int, Shape]) -> None:
+    `numbers` are integers among the values, of which some may be compiled in.
+    """
+
+    def __init__(self, nodes: list[Any], live: Any, residuals: Any, layouts: dict[int, Shape], numbers: dict[int, int]) -> None:
         self.be_free()
         _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
-        self.fusion = Fusion(nodes, layouts)
-        sink(self.fusion, shown & made)
-        self.fusion.store(shown & made)
-        assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
-        self.source = assembly.source
-        self.kernels = assembly.kernels
-        self.arena_size = assembly.arena_size
+        fusion = Fusion(nodes, shown & made, layouts, numbers)
+        sink(fusion, shown & made)
+        fusion.store(shown & made)
+        # For those who look at a program; that of a long one would be much for Python's collector to go through each time.
+        self.fusion: Any = fusion if len(nodes) <= _SHOWN else None
+        assembly = _Assembly(fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
+        self._machine = assembly.finish()
+        self.source = self._machine.source
+        self.kernels = list(self._machine.kernels)
+        self.arena_size = self._machine.arena_size
         self.was_used = False  # since arenas.py looked last
-        self._link = assembly.link
-        self._kept: Any = None  # the tables that the machine code reads, and the arena
+        self._kept: Any = None  # the tables that the machine code reads, the arena, and the kernels
         self._function: Any = None
-        self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
+        self._enter_numbers: Any = None
+        self._numbers: Any = None  # the environment whose numbers are in memory, where that can be told
+        self._calls_numpy = any([isinstance(stage, Call) for stage in fusion.stages])
 
     def be_free(self) -> None:
         """Be as a program is that nobody runs."""
@@ -64,32 +75,42 @@ class Program:
 
     def request(self) -> None:
         """Let the kernels be compiled in the background."""
-        kernels.request([*self.kernels, EXECUTE])
+        kernels.request([*self.kernels, EXECUTE, references.COUNT])
 
     def link(self) -> None:
         """Get the kernels' addresses. Raises NoKernel if there is one that cannot be had."""
-        if self._function is None:
-            arenas.admit(self)
-            self._function, self._kept = self._link()
+        with self._lock:
+            if self._function is None:
+                addresses = {source: kernels.address_of(source) for source in dict.fromkeys([*self.kernels, EXECUTE])}
+                arenas.admit(self)  # not before: there may be room to make for a kernel
+                self._numbers = None
+                self._function, self._enter_numbers, self._kept = self._machine.link(addresses)
+                references.load()
 
     def release(self) -> bool:
-        """Give back the arena, unless it is in use; the next call gets another. Return whether it was given back."""
+        """Give back the arena and the kernels, unless they are in use; the next call gets others. Return whether that was done."""
         if not self._lock.acquire(blocking=False):
             return False
         is_free = not self._is_running
         if is_free:
-            self._function = self._kept = None
+            self._function = self._enter_numbers = self._kept = None
         self._lock.release()
         return is_free
 
-    def __call__(self, values: list[Any]) -> None:
+    def __call__(self, values: Any, numbers: list[Any] | None = None) -> None:
+        """Run for these values by slot; `numbers` has those numbers among them that are the same whenever it is given."""
         with self._lock:  # the tables and the arena are those of one run at a time
             if self._is_running:
                 raise Busy
             self._is_running = True
             try:
-                self.link()
+                if self._function is None:
+                    self.link()
                 self.was_used = True
+                if numbers is None or numbers is not self._numbers:
+                    self._numbers = None
+                    self._enter_numbers(values if numbers is None else numbers)
+                    self._numbers = numbers
                 if self._calls_numpy:
                     with np.errstate(all="ignore"):
                         self._function(values)
@@ -127,11 +148,13 @@ def layout_of(value: Any) -> Shape | None:
 
 
 class _Words:
-    """Memory of 64-bit words that machine code reads; addresses are known when all of it has been asked for."""
+    """Memory of 64-bit words that machine code reads; what is an address is known when there is memory for them."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.entries: list[tuple[int, Any]] = []
+        self.places = array("q")
+        self.values = array("q")
+        self.bases = array("q")  # what is to be added to each value: nothing, or the address of the words or of the arena
 
     def ask(self, count: int = 1) -> int:
         """Return the place of so many new words."""
@@ -139,9 +162,59 @@ class _Words:
         self.count += count
         return place
 
-    def put(self, place: int, value: Any) -> None:
-        """Let a word hold a value: an integer, or a function of the memory's address."""
-        self.entries.append((place, value))
+    def put(self, place: int, value: int, base: int = 0) -> None:
+        """Let a word hold an integer, or (by its base) the address of a byte of the arena."""
+        self.places.append(place)
+        self.values.append(value)
+        self.bases.append(base)
+
+    def point(self, place: int, to: int) -> None:
+        """Let a word hold the address of another."""
+        self.put(place, 8 * to, _OF_WORDS)
+
+    def made(self, arena_address: int) -> tuple[np.ndarray[Any, Any], int]:
+        """Return the words in memory, and the address of that."""
+        memory = np.zeros(self.count, np.int64)
+        address: int = memory.__array_interface__["data"][0]
+        places, values, bases = [np.frombuffer(numbers, np.int64) for numbers in (self.places, self.values, self.bases)]
+        memory[places] = values + np.array([0, address, arena_address])[bases]
+        return memory, address
+
+
+_OF_WORDS, _OF_ARENA = 1, 2
+
+
+class _Machine:
+    """What a program is when it is put together: the words and instructions, and the function in Python that runs them."""
+
+    def __init__(self, words: _Words, arena_size: int, source: str, names: dict[str, Any]) -> None:
+        self.words = words
+        self.arena_size = arena_size
+        self.source = source
+        self.names = names
+        self.kernels: dict[str, int] = {}  # by source: its number
+        self.rows = array("q")  # of four words each: the kernel's number, the place of its arguments, and how it is split
+        self.runs: list[tuple[int, ...]] = []
+        self.table = 0
+
+    def link(self, addresses: dict[str, native.Address]) -> tuple[Callable[[Any], None], Callable[[Any], None], Any]:
+        """Return the program as a function, the one that enters numbers, and what has to live as long."""
+        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
+        memory, base = self.words.made(-(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT)
+        table = memory[self.table : self.table + len(self.rows)].reshape(-1, 4)
+        table[:] = np.frombuffer(self.rows, np.int64).reshape(-1, 4)
+        table[:, 0] = np.array([addresses[source] for source in self.kernels], np.int64)[table[:, 0]]
+        table[:, 1] = base + 8 * table[:, 1]
+        names = dict(self.names)
+        for number, (run, rows, count, first, last, guard) in enumerate(self.runs):
+            memory[run : run + 6] = base + 8 * rows, count, base + 8 * self.table, first, last, guard
+            names[f"run{number}"] = base + 8 * run
+        kernels.note_records(EXECUTE, ["the executor"])
+        kernels.note_records(HELP, ["the executor's helpers"])
+        names["words"] = memory
+        names["execute"] = native.function_at(addresses[EXECUTE])
+        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
+        return names.pop("program"), names.pop("numbers"), (memory, arena, addresses)
 
 
 class _Assembly:
@@ -152,24 +225,32 @@ class _Assembly:
         self.layouts = layouts
         self.words = _Words()
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
-        self.arena_size = 0
+        self.arena = Room()
+        self.parts: dict[int, tuple[int, int]] = {}  # of a slot: where it lies in the arena
         self.lines: list[str] = []
+        self.number_lines: list[str] = []
         self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
         self.names |= {"LayoutChanged": LayoutChanged, "Refused": Refused}
         self.variables: set[int] = set()
         self.entered: set[int] = set()
         self.numbers: dict[int, int] = {}
         self.instructions: list[tuple[str, list[Memory], int, int]] = []
-        self.kernels: list[str] = []
-        self.runs: list[Any] = []
-        for stage in _in_order(fusion):
+        self.noted: set[str] = set()  # kernels whose records are noted
+        self.runs: list[tuple[int, ...]] = []
+        self.is_alone = False  # whether BLAS has to take one thread in the run
+        known = fusion.columns.known
+        if known:
+            code = "".join([f"values[{slot}], " for slot in known])
+            self.number_lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
+        order = _in_order(fusion)
+        self.dying = _last_reads(fusion, order)
+        for stage in order:
             if isinstance(stage, Call):
                 self._call(stage.node)
             else:
                 self._run(stage)
         for slot in results:
             self.lines.append(f"values[{slot}] = {self._variable(slot)}")
-        self._finish()
 
     # Python
 
@@ -203,25 +284,43 @@ class _Assembly:
 
     def _run(self, stages: list[Loop | Special]) -> None:
         """Write what Python does for a run of kernels: arrays, numbers, and the call."""
-        given: list[tuple[str, int]] = []  # format and slot
+        numbers: dict[int, str] = {}  # of a slot: the format
+        arrays: list[int] = []
         for stage in stages:
             for operand in stage.operands():
                 if operand.__class__ is Number and operand.slot not in self.numbers:
-                    self.numbers[operand.slot] = -1
-                    given.append(("d" if operand.is_float else "q", operand.slot))
+                    numbers[operand.slot] = "d" if operand.is_float else "q"
             for outside in stage.inputs():
                 place = self.fusion.places.get(outside.slot)
                 if outside.slot not in self.entered and (place is None or isinstance(self.fusion.stages[place], Call)):
                     self.entered.add(outside.slot)
-                    given.append(("array", outside.slot))
+                    arrays.append(outside.slot)
             for step in stage.steps.values():
                 if step.is_shown:
                     self._make_array(step)
-                    given.append(("array", step.slot))
+                    arrays.append(step.slot)
+        made = [slot for slot in numbers if slot in self.fusion.places]
+        self._pack(self.lines, made, numbers)
+        self._pack(self.number_lines, [slot for slot in numbers if slot not in made], numbers)
         first = len(self.instructions)
+        self.is_alone = False
         for stage in stages:
             self._instructions_of(stage)
-        self._enter(given, first)
+        self._enter(arrays, first)
+
+    def _pack(self, lines: list[str], slots: list[int], formats: dict[int, str]) -> None:
+        """Write the statement that puts numbers into memory."""
+        if not slots:
+            return
+        begin = self.words.ask(len(slots))
+        self.numbers |= {slot: begin + place for place, slot in enumerate(slots)}
+        name = f"pack{begin}"
+        self.names[name] = struct.Struct("".join([formats[slot] for slot in slots])).pack_into
+        if len(slots) > 1 and not any([slot in self.fusion.places for slot in slots]):  # there may be very many
+            self.names[f"numbers{begin}"] = itemgetter(*slots)
+            lines.append(f"{name}(words, {8 * begin}, *numbers{begin}(values))")
+        else:
+            lines.append(f"{name}(words, {8 * begin}, {', '.join([self._variable(slot) for slot in slots])})")
 
     def _make_array(self, step: Any) -> None:
         slot = step.slot
@@ -231,39 +330,30 @@ class _Assembly:
         self.variables.add(slot)
         self.entered.add(slot)
 
-    def _enter(self, given: list[tuple[str, int]], first: int) -> None:
-        """Write the statements that hand arrays and numbers over, and run the instructions from the first of them on."""
-        begin = self.words.ask(len(given))
-        rows = [(place, slot) for place, (kind, slot) in enumerate(given) if kind == "array"]
-        table = self.words.ask(4 * len(rows))
-        values, outside = [], []
-        for place, (kind, slot) in enumerate(given):
+    def _enter(self, arrays: list[int], first: int) -> None:
+        """Write the statements that hand arrays over, and run the instructions from the first of them on."""
+        table = self.words.ask(3 * len(arrays))
+        given, outside = [], []
+        for place, slot in enumerate(arrays):
             variable = self._variable(slot)
-            if kind == "array":
-                made = self.fusion.places.get(slot)
-                if made is not None and isinstance(self.fusion.stages[made], Call):
-                    self.lines.append(f"{variable} = asarray({variable})")
-                elif made is None:
-                    outside.append(variable)
-                values.append(f"id({variable})")
-            else:
-                self.numbers[slot] = begin + place
-                values.append(variable)
-        for row, (place, slot) in enumerate(rows):
-            self._row(table + 4 * row, begin + place, slot)
+            made = self.fusion.places.get(slot)
+            if made is not None and isinstance(self.fusion.stages[made], Call):
+                self.lines.append(f"{variable} = asarray({variable})")
+            elif made is None:
+                outside.append(variable)
+            given.append(variable)
+            self._row(table + 3 * place, slot)
         number = len(self.runs)
-        run = self.words.ask(5)
-        self.runs.append((run, table, len(rows), first, len(self.instructions)))
+        run = self.words.ask(6)
+        self.runs.append((run, table, len(arrays), first, len(self.instructions), blas.guard() if self.is_alone else 0))
         if outside:
             self.lines.append(f"if not ({'.__class__ is '.join(outside)}.__class__ is ndarray): raise LayoutChanged")
-        if given:
-            self.names[f"pack{number}"] = struct.Struct("".join(["q" if kind == "array" else kind for kind, _ in given])).pack_into
-            self.lines.append(f"pack{number}(words, {8 * begin}, {', '.join(values)})")
         large = any([is_large(count, step) for _, _, count, step in self.instructions[first:]])
-        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, 0)")
+        self.lines.append(f"arrays = ({''.join([f'{variable}, ' for variable in given])})")
+        self.lines.append(f"status = execute(run{number}, {'pool()' if large else 0}, id(arrays) + {_ELEMENTS})")
         self.lines.append("if status: raise LayoutChanged if status > 0 else Refused")
 
-    def _row(self, place: int, given: int, slot: int) -> None:
+    def _row(self, place: int, slot: int) -> None:
         """Fill a row of the table of arrays."""
         made = self.fusion.places.get(slot)
         if made is not None and not isinstance(self.fusion.stages[made], Call):
@@ -276,11 +366,9 @@ class _Assembly:
         expected = self.words.ask(len(strides))
         for axis, stride in enumerate(strides):
             self.words.put(expected + axis, -1 if shape[axis] == 1 else stride * size)
-        self.words.put(place, lambda at: at(given))
-        cell = self._cell(slot)
-        self.words.put(place + 1, lambda at: at(cell))
-        self.words.put(place + 2, len(strides))
-        self.words.put(place + 3, lambda at: at(expected))
+        self.words.point(place, self._cell(slot))
+        self.words.put(place + 1, len(strides))
+        self.words.point(place + 2, expected)
 
     def _shape_of(self, slot: int) -> Shape:
         return self.types[slot].shape  # type: ignore[no-any-return]
@@ -309,89 +397,78 @@ class _Assembly:
         for step in stage.steps.values():
             if step.is_stored and not step.is_shown:
                 numel = max(step.type.numel, 1)
-                offset = self._reserve(SIZES[step.kind] * numel)
-                cell = self._cell(step.slot)
-                self.words.put(cell, lambda at, offset=offset: at(("arena", offset)))
-        for written in stage.written if isinstance(stage, Special) else [Writer(stage).write()]:
-            self._instruction(written, _records_of(stage))
+                part = self.parts[step.slot] = self.arena.take(SIZES[step.kind] * numel)
+                self.words.put(self._cell(step.slot), part[0], _OF_ARENA)
+        for written in stage.written if isinstance(stage, Special) else [self._loop(stage)]:
+            self._instruction(written, stage)
+        for slot in self.dying.get(stage.place, ()):
+            if slot in self.parts:
+                self.arena.give_back(self.parts.pop(slot))
 
-    def _instruction(self, written: Written, records: list[str]) -> None:
+    def _loop(self, loop: Loop) -> Written:
+        return self.fusion.forms.of_loop(loop, lambda: Writer(loop).write())
+
+    def _instruction(self, written: Written, stage: Loop | Special) -> None:
+        self.is_alone |= written.is_alone
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
+        taken: list[tuple[int, int]] = []
         words: list[Memory] = []
         for memory in written.words:
             if memory.what == "partial":
                 slot, length = memory.value
-                partials[slot] = self._reserve(8 * length * chunks)
+                taken.append(self.arena.take(8 * length * chunks))
+                partials[slot] = taken[-1][0]
                 words.append(Memory("arena", partials[slot]))
             elif memory.what == "scratch":
-                words.append(Memory("arena", self._reserve(memory.value * chunks)))
+                taken.append(self.arena.take(memory.value * chunks))
+                words.append(Memory("arena", taken[-1][0]))
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
-        kernels.note_records(written.source, records)
+        if written.source not in self.noted:
+            self.noted.add(written.source)
+            kernels.note_records(written.source, _records_of(stage))
         for step, wide, length, count in written.combinations:
             source = combination(step.kind, wide, step.reduction or "sum")
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
-
-    def _reserve(self, size: int) -> int:
-        """Return the place in the arena of memory of this size."""
-        place = self.arena_size
-        self.arena_size += -(-size // _ALIGNMENT) * _ALIGNMENT
-        return place
+        for part in taken:
+            self.arena.give_back(part)
 
     # The end
 
-    def _finish(self) -> None:
-        self.table = self.words.ask(4 * len(self.instructions))
-        self.arguments = []
-        for source, given, count, step in self.instructions:
-            place = self.words.ask(len(given))
-            self.arguments.append((source, place, count, step))
-            for number, memory in enumerate(given):
-                self.words.put(place + number, self._word(memory))
-        self.kernels = [source for source, *_ in self.instructions]
-        if any([is_large(count, step) for _, _, count, step in self.instructions]):
-            self.kernels.append(HELP)
+    def finish(self) -> _Machine:
+        """Return all of it, put together."""
+        is_large_one = any([is_large(count, step) for _, _, count, step in self.instructions])
+        if is_large_one:
             self.names["pool"] = pool.ready
-        self.source = "def program(values):\n" + "".join([f"    {line}\n" for line in self.lines or ["pass"]])
+        functions = {"numbers": self.number_lines, "program": self.lines}
+        source = "".join(
+            [f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]]) for name, lines in functions.items()]
+        )
+        machine = _Machine(self.words, self.arena.size, source, self.names)
+        machine.table = self.words.ask(4 * len(self.instructions))
+        machine.runs = self.runs
+        for kernel, given, count, step in self.instructions:
+            place = self.words.ask(len(given))
+            machine.rows.extend((machine.kernels.setdefault(kernel, len(machine.kernels)), place, count, step))
+            for number, memory in enumerate(given):
+                self._put(place + number, memory)
+        if is_large_one:
+            machine.kernels.setdefault(HELP, len(machine.kernels))
+        return machine
 
-    def link(self) -> tuple[Callable[[list[Any]], None], Any]:
-        """Return the program as a function, and the memory that has to live as long. Raises NoKernel."""
-        memory = np.zeros(self.words.count, np.int64)
-        arena = np.empty(self.arena_size + _ALIGNMENT, np.uint8)
-        base = memory.__array_interface__["data"][0]
-        arena_base = -(-arena.__array_interface__["data"][0] // _ALIGNMENT) * _ALIGNMENT
-
-        def at(place: Any) -> Any:
-            return arena_base + place[1] if isinstance(place, tuple) else base + 8 * place
-
-        for place, value in self.words.entries:
-            memory[place] = value(at) if callable(value) else value
-        for number, (source, place, count, step) in enumerate(self.arguments):
-            row = self.table + 4 * number
-            memory[row : row + 4] = kernels.address_of(source), at(place), count, step
-        names = dict(self.names)
-        for number, (run, rows, count, first, last) in enumerate(self.runs):
-            memory[run : run + 5] = at(rows), count, at(self.table), first, last
-            names[f"run{number}"] = at(run)
-        kernels.note_records(EXECUTE, ["the executor"])
-        kernels.note_records(HELP, ["the executor's helpers"])
-        names["words"] = memory
-        names["execute"] = native.function_at(kernels.address_of(EXECUTE))
-        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
-        return names.pop("program"), (memory, arena)
-
-    def _word(self, memory: Memory) -> Any:
+    def _put(self, place: int, memory: Memory) -> None:
+        """Let a word be what a kernel is given."""
         if memory.what == "word":
-            return memory.value
-        if memory.what == "arena":
-            return lambda at: at(("arena", memory.value))
-        slot = memory.value
-        place = self.numbers[slot] if slot in self.numbers else self._cell(slot)
-        return lambda at: at(place)
+            self.words.put(place, memory.value)
+        elif memory.what == "arena":
+            self.words.put(place, memory.value, _OF_ARENA)
+        else:
+            slot = memory.value
+            self.words.point(place, self.numbers[slot] if slot in self.numbers else self._cell(slot))
 
 
 def _records_of(stage: Loop | Special) -> list[str]:
@@ -401,35 +478,58 @@ def _records_of(stage: Loop | Special) -> list[str]:
 
 
 def _in_order(fusion: Fusion) -> list[Any]:
-    """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be."""
+    """Return calls and lists of loops, in an order in which Python and kernels take turns as seldom as may be.
+
+    Of what can be done in a turn, that comes first which was recorded first: what it reads was made not long before.
+    """
     needs = [_needs(fusion, stage) for stage in fusion.stages]
-    users: list[list[int]] = [[] for _ in needs]
-    for place, own in enumerate(needs):
-        for need in own:
-            users[need].append(place)
-    missing = [len(own) for own in needs]
-    ready: tuple[list[int], list[int]] = ([], [])  # what kernels do, and calls: heaps of places
-    for place, count in enumerate(missing):
-        if not count:
-            ready[isinstance(fusion.stages[place], Call)].append(place)
+    waiting = [len(places) for places in needs]
+    followers: list[list[int]] = [[] for _ in needs]
+    for place, places in enumerate(needs):
+        for earlier in places:
+            followers[earlier].append(place)
+    ready: dict[bool, list[int]] = {True: [], False: []}  # by whether it is a call
+    for place, stage in enumerate(fusion.stages):
+        if not waiting[place]:
+            ready[isinstance(stage, Call)].append(place)
     order: list[Any] = []
-    while ready[0] or ready[1]:
-        for is_call in (True, False):
-            run = []
-            while ready[is_call]:
-                place = heappop(ready[is_call])
-                stage = fusion.stages[place]
-                if not isinstance(stage, Loop) or stage.steps:  # else its steps have sunk into others
-                    run.append(stage)
-                for user in users[place]:
-                    missing[user] -= 1
-                    if not missing[user]:
-                        heappush(ready[isinstance(fusion.stages[user], Call)], user)
-            if is_call:
-                order += run
-            elif run:
-                order.append(run)
+    is_call = True
+    while ready[True] or ready[False]:
+        turn: list[Any] = []
+        while ready[is_call]:
+            place = heapq.heappop(ready[is_call])
+            stage = fusion.stages[place]
+            if not isinstance(stage, Loop) or stage.steps:  # else they have sunk into others
+                turn.append(stage)
+            for later in followers[place]:
+                waiting[later] -= 1
+                if not waiting[later]:
+                    heapq.heappush(ready[isinstance(fusion.stages[later], Call)], later)
+        if is_call:
+            order += turn
+        elif turn:
+            order.append(turn)
+        is_call = not is_call
     return order
+
+
+def _last_reads(fusion: Fusion, order: list[Any]) -> dict[int, list[int]]:
+    """Return for each stage (by its place) the slots whose memory nobody reads after it: those that it makes, or reads last."""
+    last: dict[int, int] = {}
+    for turn in order:
+        for stage in [] if isinstance(turn, Call) else turn:
+            last.update(dict.fromkeys(stage.steps, stage.place))
+            read = [given.slot for given in stage.inputs()]
+            while read:
+                slot = read.pop()
+                last[slot] = stage.place
+                window = fusion.window_of(slot)
+                if window is not None:
+                    read += [given.slot for given in window.inputs()]
+    found: dict[int, list[int]] = {}
+    for slot, place in last.items():
+        found.setdefault(place, []).append(slot)
+    return found
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..tape.types import contiguous_strides
 from .expressions import expression_for
 from .loops import FULL, MOST_OPERANDS, MOST_STEPS, Fusion, Loop, Step
+from .lowering import Interleaved
 from .memory import Input
 from .vector_maths import FUNCTIONS
 
@@ -19,7 +20,7 @@ _STORING = 2  # what storing an element costs, beside reading one
 def sink(fusion: Fusion, shown: set[int]) -> None:
     """Move steps into the loops that read them, the last ones first, so that what they are computed of can follow."""
     sinking = _Sinking(fusion, shown)
-    for slot in reversed(fusion.numbers):
+    for slot in reversed(fusion.sequence):
         sinking.visit(slot)
 
 
@@ -42,7 +43,7 @@ class _Sinking:
             return
         loop = self._loop(self.fusion.places[slot])
         step = loop.steps[slot]
-        if step.level != FULL or step.reduction is not None:
+        if step.level != FULL or step.reduction is not None or step.node.primitive.__class__ is Interleaved:
             return
         is_used = any([slot in other.operands for other in loop.steps.values()])
         targets = [self._loop(reader) for reader in sorted(readers)]
@@ -74,7 +75,7 @@ class _Sinking:
         if not target.refine(tuple([length for length in step.type.shape if length != 1]), None):
             return None
         whole = contiguous_strides(target.shape)
-        if any([o.strides != whole for o in target.operands() if o.__class__ is Input and o.slot == step.slot]):
+        if any([o.strides != whole or o.offset for o in target.operands() if o.__class__ is Input and o.slot == step.slot]):
             return None
         operands = self.fusion.operands_in(step.node, step.type.shape, target, FULL)
         if operands is None or not target.allows(target.split, [(FULL, o) for o in operands if o.__class__ is Input]):
@@ -101,7 +102,7 @@ class _Sinking:
         for other in target.steps.values():
             other.operands = [step.slot if o.__class__ is Input and o.slot == step.slot else o for o in other.operands]
         target.steps[step.slot] = step
-        target.steps = dict(sorted(target.steps.items(), key=lambda item: self.fusion.numbers[item[0]]))
+        target.steps = dict(sorted(target.steps.items(), key=lambda item: self.fusion.sequence[item[0]]))
         target.read.discard(step.slot)
         for operand in step.operands:
             if operand.__class__ is Input:

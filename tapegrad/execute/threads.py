@@ -2,7 +2,7 @@
 
 Which chunks there are depends on sizes alone, and their results go by the chunk's number: who computes which does not matter.
 A helper is a Python thread that stays in machine code (`executor.HELP`). It sleeps by reading from a pipe, where the executor
-writes. BLAS has threads of its own.
+writes. They share large matrix products too; BLAS, whose threads would take the processors from them, has one meanwhile.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Pool:
             self.word("WRITE_END", self.ends[1])
         self.word("STOP", 0)
         self.word("ASLEEP", 0)
-        help_at = native.function_at(kernels.address_of(HELP))
+        help_at = kernels.address_of(HELP)
         for number in range(1, self.threads):
             helper = threading.Thread(target=_help, args=(help_at, self.address), name=f"tapegrad-{number}", daemon=True)
             try:
@@ -105,11 +105,11 @@ class Pool:
         self.memory[:] = 0
 
 
-def _help(help_at: native.Function, address: int) -> None:
+def _help(help_at: native.Address, address: int) -> None:
     import signal
 
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the threads of the program
-    help_at(address, 0, 0)
+    native.function_at(help_at)(address, 0, 0)
 
 
 def get_num_threads() -> int:
@@ -124,7 +124,7 @@ def get_num_threads() -> int:
 def set_num_threads(number: int) -> None:
     """Choose how many threads share large instructions (as TAPEGRAD_NUM_THREADS does); results are the same with any number.
 
-    Raises RuntimeError for what is no positive int. BLAS, which does large matrix products, has threads of its own.
+    Raises RuntimeError for what is no positive int. NumPy has threads of its own, which interpreted plans use.
 
     >>> set_num_threads(get_num_threads())
     """

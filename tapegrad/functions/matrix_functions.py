@@ -11,7 +11,7 @@ from ..primitives.concatenation import concatenate
 from ..primitives.copying import copy
 from ..primitives.cumulative import cumprod
 from ..primitives.matrices import adjoint, as_columns, check_dtype, check_kernel, check_square, first_columns
-from ..primitives.movement import expand, reshape, roll, slice_axis, tril
+from ..primitives.movement import expand, reshape, slice_axis, tril
 from ..primitives.reductions import reduce_sum
 from ..primitives.selection import where
 from ..primitives.signs import conj
@@ -216,11 +216,7 @@ def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
         )
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {other.dtype.title}")
-    start = here()
-    next_of_input, next_of_other = roll(input, -1, axis=axis), roll(other, -1, axis=axis)
-    result = next_of_input * roll(other, 1, axis=axis) - roll(input, 1, axis=axis) * next_of_other
-    if result.requires_grad:
-        mark_composed("LinalgCrossBackward0", result, start)
+    result = rows.cross(input, other, axis=axis - input.ndim)
     return result if out is None else write_out("linalg_cross", out, result, input, other)
 
 

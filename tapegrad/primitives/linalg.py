@@ -1,5 +1,6 @@
 """The rows of linear algebra, under the names that other families know."""
 
+from .cross_products import cross
 from .decompositions import cholesky, cholesky_ex, lu_factor, lu_factor_ex, permutation_matrix, qr
 from .determinants import cofactor, determinant, slogdet
 from .linear_systems import inverse, inverse_ex, solve, solve_ex, triangular_solve
@@ -14,6 +15,7 @@ __all__ = [
     "cholesky",
     "cholesky_ex",
     "cofactor",
+    "cross",
     "determinant",
     "eig",
     "eigh",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import compress
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from ..execute.interpreter import Plan, make_plan, run_plan
+from ..execute.references import ALONE, held_places
 from ..execute.tiering import run_compiled
 from . import checks
 from .modes import mode
@@ -18,8 +18,6 @@ from .segment import NO_SEGMENT, Segment, state
 from .trace import IMPORT, SEALED, Node, path_to, touch
 
 _PLANS_PER_TRACE = 8
-# What counts a tensor's references when nobody outside holds it: the segment's list, and the call that counts.
-_UNREACHABLE = 2
 
 
 def materialise(segment: Segment, watch: Callable[..., None] | None = None) -> None:
@@ -61,20 +59,20 @@ def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
     assert segment.detached is not None
     values = segment.detached[1]
     del values[trace.next_slot :]  # what an interrupt left behind
-    candidates = list(compress(range(len(values)), map(_UNREACHABLE.__lt__, map(getrefcount, values))))
+    cached = _cached(trace)
+    held = held_places(values, cached["marks"])
     kept: list[Any] = [None] * len(values)
-    outside = _outside_slots(trace)
-    for slot in candidates:
+    for slot in cached["outside"]:
         kept[slot] = values[slot]
-    for slot in outside:
+    for slot in held:
         kept[slot] = values[slot]
     segment.detached = (trace, kept)
     del values
     live = []
-    for slot in reversed(candidates):  # a tensor may be held only by a view of it that nobody holds
-        if slot in outside or kept[slot] is None:
+    for slot in reversed(held):  # a tensor may be held only by a view of it that nobody holds
+        if kept[slot] is None:
             continue
-        if getrefcount(kept[slot]) > _UNREACHABLE and kept[slot]._segment is segment and kept[slot]._node.slot == slot:
+        if getrefcount(kept[slot]) > ALONE and kept[slot]._segment is segment and kept[slot]._node.slot == slot:
             live.append(slot)
         else:
             kept[slot] = None
@@ -82,28 +80,25 @@ def _give_up_unreachable(segment: Segment, trace: Node) -> tuple[int, ...]:
 
 
 def _cached(trace: Node) -> dict[Any, Any]:
-    """Return what is remembered of a trace: its path, the slots of its outside values, and plans by live slots."""
+    """Return what is remembered of a trace: its path, the slots of its outside values (and marks at them), and plans by live slots."""
     cached: dict[Any, Any] | None = trace.plans
     if cached is None:
         path = path_to(trace)
         outside = {node.slot for node in path if node.primitive is IMPORT}
         outside.update([operand.slot for node in path for operand in node.operands if operand.node is None])
-        cached = trace.plans = {"path": path, "outside": frozenset(outside)}
+        marks = np.zeros(trace.next_slot, np.bool_)
+        marks[list(outside)] = True
+        cached = trace.plans = {"path": path, "outside": tuple(outside), "marks": marks}
     return cached
-
-
-def _outside_slots(trace: Node) -> frozenset[int]:
-    slots: frozenset[int] = _cached(trace)["outside"]
-    return slots
 
 
 def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
     """Return the plan for this trace, these live slots and these released records, cached at the trace."""
     cached = _cached(trace)
-    key = (live, frozenset(segment.released))
+    key = (live, segment.released)
     plan: Plan | None = cached.get(key)
     if plan is None:
-        if len(cached) >= _PLANS_PER_TRACE + 2:
+        if len(cached) >= _PLANS_PER_TRACE + 3:
             trace.plans = None
             cached = _cached(trace)
         plan = cached[key] = make_plan(cached["path"], live, segment.released)
@@ -112,23 +107,24 @@ def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
 
 def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], environment: list[Any]) -> None:
     """Hand the results to their tensors, and keep what the reverse sweep may need."""
+    shared, with_history = segment.shared, plan.with_history
     for slot in plan.live:
         tensor = values[slot]
         value = environment[slot]
         if value.__class__ is not np.ndarray and value.__class__ is not Failure:
             value = np.asarray(value)
-        if segment.shared and tensor._alias_of is None and _overlaps(value, segment.shared):
+        if shared and tensor._alias_of is None and _overlaps(value, shared):
             value = value.copy()
-        if tensor._segment is not segment or tensor._node.slot != slot:
+        node = tensor._node
+        if tensor._segment is not segment or node.slot != slot:
             continue  # another thread has written to it meanwhile
         tensor._array = value
-        type_ = tensor._node.type
-        tensor._node = type_
+        tensor._node = node.type
         tensor._segment = None
-        if slot in plan.with_history:
+        if slot in with_history:
             tensor._home = segment
             tensor._home_slot = slot
-        else:
+        elif tensor._home is not None:
             tensor._home = None
         if checks.inplace_checks:
             checks.note_version_at(segment, slot, tensor)
@@ -142,6 +138,8 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
         segment.trace = trace
         for slot in plan.residuals:
             value = environment[slot]
+            if value.__class__ is not np.ndarray and isinstance(value, np.generic):
+                value = np.asarray(value)  # machine code reads arrays
             if segment.shared and _overlaps(value, segment.shared):
                 value = value.copy()
             segment.residuals[slot] = value

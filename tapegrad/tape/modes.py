@@ -61,7 +61,7 @@ def set_mode(name: str) -> None:
     """
     if name not in NAMES:
         mode.set(name)
-    _finish_segment()
+    finish_segment()
     mode.set(name)
 
 
@@ -75,7 +75,7 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
             raise TypeError(
                 f"set_anomaly_enabled(): argument '{name}' (position {place}) must be bool, not {type(value).__name__}"
             )
-    _finish_segment()
+    finish_segment()
     _chosen.set_anomaly(mode, check_nan)
 
 
@@ -97,7 +97,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     return mode.checks_nan
 
 
-def _finish_segment() -> None:
+def finish_segment() -> None:
     """Materialise what is pending on this thread."""
     from .materialise import materialise
     from .segment import state

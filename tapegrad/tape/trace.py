@@ -19,9 +19,10 @@ COPY_SLICES = "torch::autograd::CopySlices"  # writing through a view: released 
 NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
 _LONG_LIMIT = 8 * PENDING_LIMIT  # a segment's adjoints are so many times its records, at most
-PENDING_BYTES_LIMIT = 2 << 30
+CAPTURE_LIMIT = 256 * PENDING_LIMIT  # a call that is captured is one segment
+PENDING_BYTES_LIMIT = 32 << 30
 _WINDOW = 16  # records that are compared to know where in a loop's body a segment stands
-_IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
+_IMPORT_WEIGHT = 64  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
 
 
 class Output:
@@ -39,8 +40,9 @@ class Node:
     """A record, in its place in the trie.
 
     ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
-    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``next`` is the child met
-    last. Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
+    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``places`` (of one or two
+    tensors, and perhaps a number) and ``given``, the parameters, let `record` do the same. ``next`` is the child met last.
+    Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
     """
 
     __slots__ = (
@@ -49,6 +51,8 @@ class Node:
         "first",
         "second",
         "key",
+        "places",
+        "given",
         "operands",
         "parameters",
         "name",
@@ -85,6 +89,8 @@ class Node:
     first: Any
     second: Any
     key: tuple[Any, ...]
+    places: tuple[Any, ...] | None
+    given: tuple[Any, ...]
     operands: tuple[Any, ...]
     parameters: dict[str, Any]
     name: str | None
@@ -109,7 +115,8 @@ class Node:
         self.key = key
         self.node = self  # as an operand: the record it is the result of
         self.primitive = self.first = self.second = None
-        self.operands = ()
+        self.places = None
+        self.operands = self.given = ()
         self.name = None
         self.outputs = ()
         self.next = None
@@ -187,9 +194,9 @@ _MISMATCH = object()  # never an operand's node: a record with parameters is not
 class Root(Node):
     """Where segments start. Eager segments have a root of their own, whose nodes are never recognised by `next`."""
 
-    __slots__ = ("limit", "eager", "count")
+    __slots__ = ("limit", "eager", "count", "most")
 
-    def __init__(self, eager: bool) -> None:
+    def __init__(self, eager: bool, limit: int = PENDING_LIMIT) -> None:
         super().__init__(None, ())
         self.next_slot = self.slot = 0
         self.grad_enabled = True
@@ -198,9 +205,10 @@ class Root(Node):
         self.nbytes = 0
         self.opening = None
         self.has_records = False  # a segment of outside values only is never full: the record that they are for comes next
-        self.limit = PENDING_LIMIT
+        self.limit = limit
         self.eager = eager
         self.count = 0
+        self.most = NODE_LIMIT  # nodes: with more, traces are evicted
         self.root = self
 
 
@@ -221,9 +229,7 @@ def root_for(eager: bool, is_long: bool = False) -> Root:
     key = (eager, dtypes.get_default_dtype(), is_long)
     found = _roots.get(key)
     if found is None:
-        found = _roots.setdefault(key, Root(eager))
-        if is_long and not eager:
-            found.limit = _LONG_LIMIT
+        found = _roots.setdefault(key, Root(eager, _LONG_LIMIT if is_long and not eager else PENDING_LIMIT))
     return found
 
 
@@ -267,6 +273,10 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node = Node(parent, key)
     node.primitive = primitive
     node.name = name
+    node.given = values
+    tensors = operands[:-1] if operands and operands[-1] in NUMBERS else operands
+    if primitive.results == 1 and 1 <= len(tensors) <= 2 and NUMBERS.isdisjoint(tensors):
+        node.places = tuple(operands)
     slot = parent.next_slot
     resolved: list[Any] = []
     for operand in operands:
@@ -382,7 +392,7 @@ def touch(trace: Node) -> None:
     global clock
     clock += 1
     trace.used = clock
-    if trace.root.count > NODE_LIMIT:
+    if trace.root.count > trace.root.most:
         _evict(trace.root)
 
 
@@ -412,3 +422,4 @@ def _evict(root: Root) -> None:
         if node.next not in kept:
             node.next = None
     root.count = len(kept) - 1
+    root.most = max(NODE_LIMIT, 2 * root.count)  # one trace alone may be as long

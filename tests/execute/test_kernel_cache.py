@@ -5,13 +5,16 @@ Whatever fails, numbers are right, and one warning says what it was.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,7 @@ import pytest
 
 import tapegrad
 from tapegrad.__main__ import main
-from tapegrad.execute import disk_cache, kernels, tiering
+from tapegrad.execute import disk_cache, kernels, native, tiering
 from tapegrad.execute.background import Background, background
 from tapegrad.execute.worker import compile_entry, read_message
 from tapegrad.tape import trace
@@ -378,9 +381,61 @@ def test_a_mistake_in_writing_kernels_is_a_warning(fresh: Path, monkeypatch: pyt
     assert len(caught) == 1
 
 
-def test_past_the_bound_new_plans_are_interpreted_with_one_warning(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def powers(number: int) -> list[float]:
+    """Return what a program of its own kernel computes."""
+    x = tapegrad.linspace(1, 2, 5, dtype=tapegrad.float64)
+    y = x + 0.5
+    for _ in range(number):
+        y = y * x
+    return (y - 1).tolist()
+
+
+def test_past_the_bound_kernels_make_room_for_others(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries: weakref.WeakSet[native.Library] = weakref.WeakSet()
+
+    class Library(native.Library):
+        def __init__(self, llvm: Any) -> None:
+            super().__init__(llvm)
+            libraries.add(self)
+
+    monkeypatch.setattr(kernels, "LIMIT", 8)
+    monkeypatch.setattr(native, "_FILES", 2)
+    monkeypatch.setattr(native, "_library", None)
+    monkeypatch.setattr(native, "Library", Library)
+    x = np.linspace(1, 2, 5)
+    for _ in range(2):  # the second time, they are loaded anew
+        for number in range(12):
+            np.testing.assert_allclose(powers(number), (x + 0.5) * x**number - 1, rtol=1e-13)
+            assert len(kernels._addresses) <= 8
+    gc.collect()
+    assert sum([library.files for library in libraries]) <= 9  # one may be there only to be filled
+    assert kernels._warned == set()
+
+
+def test_kernels_in_use_are_not_given_up(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads run programs, and make others, in a process that may have few kernels."""
+    monkeypatch.setattr(kernels, "LIMIT", 8)
+    monkeypatch.setattr(native, "_FILES", 1)
+    expected = [powers(number) for number in range(12)]
+    wrong: list[Any] = []
+
+    def work(start: int) -> None:
+        for step in range(150):
+            number = (start + step) % 12
+            if powers(number) != expected[number]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(3 * place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_plan_of_more_kernels_than_the_bound_is_interpreted_with_one_warning(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "LIMIT", 1)
-    with pytest.warns(RuntimeWarning, match="there are 1 compiled kernels") as caught:
+    with pytest.warns(RuntimeWarning, match="a process may have 1 kernels, and so many are in use") as caught:
         assert gradient() == eval(GRADIENT)
         assert (tapegrad.ones(3) * 7).tolist() == [7.0, 7.0, 7.0]
     assert len(caught) == 1

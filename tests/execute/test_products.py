@@ -125,23 +125,40 @@ def test_a_layer_and_its_reverse_sweep_need_no_numpy() -> None:
     assert [calls(program) for program in programs] == [[]]
 
 
-@pytest.mark.parametrize("count", [2, 9])
-def test_large_products_of_a_batch_take_one_thread_each(count: int) -> None:
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_large_products_take_one_thread_each(count: int) -> None:
     """While they last; BLAS has as many threads afterwards as before."""
-    words = blas._guard_words()
-    if not words:
+    if not blas.guard():
         pytest.skip("this library does not say how many threads it has")
-    threads = ctypes.CFUNCTYPE(ctypes.c_int)(words["get_threads"])
-    set_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(words["set_threads"])
+    get_threads, set_threads = [int(word) for word in blas._guard[3:]]
+    threads = ctypes.CFUNCTYPE(ctypes.c_int)(get_threads)
+    choose_threads = ctypes.CFUNCTYPE(None, ctypes.c_int)(set_threads)
     before = threads()
-    set_threads(2)
+    choose_threads(2)
     try:
         a = np.random.default_rng(0).normal(size=(count, 70, 70))
         program = run_row(TABLE["matmul"], [a, a], {})
-        assert any(["begin_alone" in source for source in program.kernels])
+        assert _guards(program) == [blas.guard()]
         assert threads() == 2
         assert list(blas._guard[:2]) == [0, 0]
-        program = run_row(TABLE["matmul"], [a[0], a[0]], {})
-        assert not any(["begin_alone" in source for source in program.kernels])
+        program = run_row(TABLE["matmul"], [a[0, :60], a[0, :, :60]], {})
+        assert _guards(program) == [0]
     finally:
-        set_threads(before)
+        choose_threads(before)
+
+
+@pytest.mark.parametrize("m, n, k", [(515, 64, 64), (64, 1000, 70), (513, 514, 30), (700, 65, 300)])
+@pytest.mark.parametrize("name", ["matmul", "matmul_nt", "matmul_tn"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_products_are_shared_block_by_block(m: int, n: int, k: int, name: str, dtype: str) -> None:
+    """The last block is smaller."""
+    generator = np.random.default_rng(0)
+    a = generator.normal(size=(k, m) if name == "matmul_tn" else (m, k)).astype(dtype)
+    b = generator.normal(size=(n, k) if name == "matmul_nt" else (k, n)).astype(dtype)
+    for operands in layouts_of((a, b)):
+        run_row(TABLE[name], operands, {})
+
+
+def _guards(program: Any) -> list[int]:
+    """Return where the runs of a program keep BLAS to one thread, or 0 if they do not."""
+    return [guard for *_, guard in program._machine.runs]

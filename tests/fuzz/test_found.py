@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,24 @@ def test_sweep_goes_on_where_its_segment_ends() -> None:
         y = (x * weights)[0:2] * weights
         y.backward(tg.ones(2, dtype=tg.float64), retain_graph=True)
         assert x.grad.tolist() == [9.0, 16.0]
+
+
+def test_default_dtype_is_that_of_the_record(mode: str) -> None:
+    tg.set_default_dtype(tg.float64)
+    try:
+        half = tg.tensor([True, False]).cos()
+        tg.set_default_dtype(tg.float32)
+        assert half.dtype is tg.float64 and half.tolist() == [math.cos(1), 1.0]
+        for default in (tg.float64, tg.float32):
+            operand = tg.tensor([True, False])
+            pending = operand.logical_not()
+            tg.set_default_dtype(default)
+            found = operand.cos()
+            tg.set_default_dtype(tg.float32)
+            assert found.dtype is default and found.tolist()[1] == 1.0
+            assert pending.tolist() == [False, True]
+    finally:
+        tg.set_default_dtype(tg.float32)
 
 
 def test_record_of_more_operands_than_a_segment_has_records(mode: str) -> None:
