@@ -183,7 +183,7 @@ class Fusion:
         self.stages: list[Loop | Special | Call] = []
         self.order = Order()
         self.places: dict[int, int] = {}  # of a slot: the stage that makes it
-        self.ordinals: dict[int, int] = {}  # of the slots of steps, in the order in which they can be computed
+        self.sequence: dict[int, int] = {}  # of the slots of steps, in the order in which they can be computed
         self.views: dict[int, View] = {}
         self.columns = Columns(self, nodes, numbers)
         for node in nodes:
@@ -293,8 +293,10 @@ class Fusion:
         if found is None:
             return False
         strides, written = found
-        place = len(self.stages)
-        self._append(Special(place, node, operands, written) if strides is None else Window(place, node, operands, strides, written))
+        if strides is not None:
+            self._append(Window(len(self.stages), node, operands, strides, written))
+        else:
+            self._append(Special(len(self.stages), node, operands, written))
         return True
 
     def _as_parts(self, node: Any) -> bool:
@@ -420,7 +422,7 @@ class Fusion:
     def _put(self, loop: Loop, step: Step, split: int | None, sources: set[int]) -> bool:
         self.order.join(loop.place, sources - {loop.place})
         loop.steps[step.slot] = step
-        self.ordinals[step.slot] = len(self.ordinals)
+        self.sequence[step.slot] = len(self.sequence)
         loop.read |= {operand.slot for operand in step.operands if operand.__class__ is Input}
         if split is not None:
             loop.split = split

@@ -499,7 +499,7 @@ def _in_order(fusion: Fusion) -> list[Any]:
         while ready[is_call]:
             place = heapq.heappop(ready[is_call])
             stage = fusion.stages[place]
-            if not isinstance(stage, Loop) or stage.steps:  # else its steps have sunk into others
+            if not isinstance(stage, Loop) or stage.steps:  # else they have sunk into others
                 turn.append(stage)
             for later in followers[place]:
                 waiting[later] -= 1

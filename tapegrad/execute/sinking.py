@@ -20,7 +20,7 @@ _STORING = 2  # what storing an element costs, beside reading one
 def sink(fusion: Fusion, shown: set[int]) -> None:
     """Move steps into the loops that read them, the last ones first, so that what they are computed of can follow."""
     sinking = _Sinking(fusion, shown)
-    for slot in reversed(fusion.ordinals):
+    for slot in reversed(fusion.sequence):
         sinking.visit(slot)
 
 
@@ -102,7 +102,7 @@ class _Sinking:
         for other in target.steps.values():
             other.operands = [step.slot if o.__class__ is Input and o.slot == step.slot else o for o in other.operands]
         target.steps[step.slot] = step
-        target.steps = dict(sorted(target.steps.items(), key=lambda item: self.fusion.ordinals[item[0]]))
+        target.steps = dict(sorted(target.steps.items(), key=lambda item: self.fusion.sequence[item[0]]))
         target.read.discard(step.slot)
         for operand in step.operands:
             if operand.__class__ is Input:
