@@ -24,7 +24,8 @@ def assign(writer: Writer) -> str | None:
 
 def assign_without_grad(writer: Writer) -> str | None:
     found = assign(writer)
-    return None if found is None else f"with t.no_grad(): {found}"
+    is_product = found is not None and " @ " in found  # which PyTorch may fold, and give a view of
+    return None if found is None or is_product else f"with t.no_grad(): {found}"
 
 
 def place(writer: Writer) -> str | None:
