@@ -8,6 +8,7 @@ program once it has cost as much by itself as making one takes.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,7 @@ from .interpreter import Plan, run_plan
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
 _HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
-_DRAFT = 2.5e-4  # seconds that making a program takes for a record
+_DRAFT = 1.5e-4  # seconds that making a program takes for a record
 _MOST_STRUCTURES = 20_000
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 _MOST_MISSES = 64  # runs, after one another, that none of these is for: then the plan is interpreted from now on
@@ -63,7 +64,8 @@ _structures: dict[Any, Structure] = {}
 
 
 def _structure_of(plan: Plan) -> Structure:
-    key = (plan.live, *[(node.primitive.name, node.slot, *[operand.slot for operand in node.operands]) for node in plan.nodes])
+    records = [(node.primitive.name, node.slot, *[operand.slot for operand in node.operands]) for node in plan.nodes]
+    key = hash((plan.live, *records))  # a long plan's records would take much memory
     found = _structures.get(key)
     if found is None:
         if len(_structures) >= _MOST_STRUCTURES:
@@ -179,6 +181,8 @@ def draft_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -
     except Exception as error:  # it is the interpreter that gives it to whoever reads the result
         raise Raised from error
     found = {slot: layout for slot, layout in layouts.items() if layout is not None}
+    collects = gc.isenabled()
+    gc.disable()  # nothing of what is made here is garbage before it is done, and there is much of it for a long plan
     try:
         numbers = {slot: value for slot, value in enumerate(environment) if knows_numbers and value.__class__ is int}
         return Program(plan.nodes, plan.live, plan.residuals, found, numbers)
@@ -188,6 +192,9 @@ def draft_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -
         text = f"{type(error).__name__}: {error}"
         warn_once("not written", f"a plan cannot be compiled, so it is interpreted. This is a mistake in tapegrad; please report {text}")
         return None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def compile_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -> Any:
