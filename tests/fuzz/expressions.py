@@ -296,5 +296,5 @@ EXPRESSIONS = (
 
 
 def expression(writer: Writer) -> str | None:
-    found: str | None = writer.pick(EXPRESSIONS)(writer)
+    found: str | None = writer.pick(EXPRESSIONS if writer.composed else EXPRESSIONS[: -len(MORE)])(writer)
     return found

@@ -24,7 +24,8 @@ def assign(writer: Writer) -> str | None:
 
 def assign_without_grad(writer: Writer) -> str | None:
     found = assign(writer)
-    return None if found is None else f"with t.no_grad(): {found}"
+    is_product = found is not None and " @ " in found  # which PyTorch may fold, and give a view of
+    return None if found is None or is_product else f"with t.no_grad(): {found}"
 
 
 def place(writer: Writer) -> str | None:
@@ -49,7 +50,7 @@ def in_place(writer: Writer) -> str | None:
     if target is None:
         return None
     name = target.split(".")[0].split("[")[0]
-    kind = writer.integer(0, 8)
+    kind = writer.integer(0, 8 if writer.composed else 6)
     if not is_floating(writer.of(name)):
         return f"{target}.fill_({writer.integer(0, 3)})"
     if kind == 7:
