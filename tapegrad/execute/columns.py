@@ -10,13 +10,14 @@ Where a slice begins has to be known: the number is compiled in, and looked at b
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
 from ..tape.types import make_type
 from .expressions import KINDS, expression_for
-from .lowering import Column, Interleaved, Part, Parts
+from .lowering import Column, Interleaved, Part, Parts, parts_of
 
 MOST_COLUMNS = 16
 _FEW_COLUMNS = 4  # of so many, records are the reason to take values apart
@@ -29,6 +30,7 @@ _COMBINED = {
     "reduce_max": "where((a > b) | (a != a), a, b)",
     "reduce_min": "where((a < b) | (a != a), a, b)",
 }
+_LOWERED = frozenset(("log_softmax", "logsumexp", "softmax", "vector_norm"))  # of which the parts are taken apart
 _ZERO = object()  # stands for a column of zeros
 
 
@@ -76,6 +78,8 @@ def _can_be_taken_apart(node: Any, numbers: dict[int, int]) -> bool:
         if name != "reduce_sum" and operands[0].type.dtype is dtypes.bool:
             return False
         return is_narrow(operands[0].type) and (axes == (last,) or set(axes) == set(range(last + 1)))
+    if name in _LOWERED:
+        return is_narrow(operands[0].type) and parameters["axes"] == (last,)
     if name in ("slice_axis", "select", "roll"):
         return is_narrow(operands[0].type) and parameters["axis"] == last and operands[1].slot in numbers
     if name == "pad_slice":
@@ -103,7 +107,7 @@ def _is_reason(node: Any) -> bool:
     name = node.primitive.name
     if name in _COMBINED:
         return len(node.parameters["axes"]) == 1
-    if name in ("cross", "flip", "roll", "concatenate"):
+    if name in _LOWERED or name in ("cross", "flip", "roll", "concatenate"):
         return True
     return any([o.type.ndim and o.type.shape[-1] == 1 and o.type.numel >= _FEWEST_ROWS for o in node.operands])
 
@@ -112,7 +116,7 @@ class Columns:
     """The columns of a fusion's narrow values."""
 
     def __init__(self, fusion: Any, nodes: list[Any], numbers: dict[int, int]) -> None:
-        self.fusion = fusion
+        self.fusion: Any = weakref.proxy(fusion)  # it ends with the fusion
         self.numbers = numbers
         self.known: dict[int, int] = {}  # the numbers that are compiled in
         self.chosen = chosen(nodes, numbers)
@@ -126,6 +130,8 @@ class Columns:
         if node.slot not in self.chosen:
             return False
         self.chosen.remove(node.slot)  # the last of its parts has its slot
+        if node.primitive.name in _LOWERED:
+            return self._take_parts(node)
         every = [self._columns(operand) for operand in node.operands]
         if any([columns is None for columns in every]):
             return False
@@ -138,6 +144,15 @@ class Columns:
             self.of[node.slot] = found
             self.types[node.slot] = node
         self.fusion.add_parts(parts.list)
+        return True
+
+    def _take_parts(self, node: Any) -> bool:
+        """Take a record as several, of which those of narrow values are taken apart."""
+        parts = parts_of(node, self.fusion.next_slot)
+        if parts is None:
+            return False
+        self.chosen |= {part.slot for part in parts if is_narrow(part.type) or is_narrow(part.operands[0].type)}
+        self.fusion.add_parts(parts)
         return True
 
     def assemble(self, slot: int) -> None:
@@ -201,8 +216,10 @@ class Columns:
         node = parts.node
         dtype, name = node.type.dtype, node.primitive.name
         total, *others = [self._filled(parts, node.operands[0], column) for column in columns]
-        for column in others:
-            total = parts.formula(_COMBINED[name], dtype, column.type.shape, total, column)
+        for number, column in enumerate(others):
+            begins_with_zero = name == "reduce_sum" and not number  # so that no sum is -0
+            expression = "T(0) + T(a) + T(b)" if begins_with_zero else _COMBINED[name]
+            total = parts.formula(expression, dtype, column.type.shape, total, column)
         if len(node.parameters["axes"]) > 1:
             parts.row(name, total, **node.parameters)
         else:

@@ -256,6 +256,9 @@ class Writer:
         for step in self.order:
             if self.passes[step.slot] != number:
                 continue
+            if step.node.primitive.__class__ is Interleaved:
+                lines += self._interleaved(step, "r", [self._operand(operand, number, None, None)[0] for operand in step.operands])
+                continue
             if step.level == ROW and step.reduction is None:
                 lines.append(f"{self.names[step.slot]} = {self._value(step)}")
             elif self._reduces_rows(step):
@@ -277,10 +280,8 @@ class Writer:
         reduced = []
         for step in wanted:
             if step.node.primitive.__class__ is Interleaved:
-                count = len(step.operands)
-                for place, operand in enumerate(step.operands):
-                    value = self._operand(operand, number, seen, lines)[0]
-                    lines.append(f"{self.stored[step.slot]}[({self._place()}) * {count} + {place}] = {storable(value, step.kind)}")
+                columns = [self._operand(operand, number, seen, lines)[0] for operand in step.operands]
+                lines += self._interleaved(step, self._place(), columns)
             elif step.reduction is None:
                 self._need(step.slot, number, seen, lines)
                 if step.slot in self.stored:
@@ -300,6 +301,11 @@ class Writer:
                 sums.append(step)
                 lines += self._gather(step, value)
         return self._blocks(sums, lines, first, last)
+
+    def _interleaved(self, step: Step, row: str, columns: list[str]) -> list[str]:
+        """Write how the columns of a row are put beside each other."""
+        begin = f"{self.stored[step.slot]}[({row}) * {len(columns)}"
+        return [f"{begin} + {place}] = {storable(column, step.kind)}" for place, column in enumerate(columns)]
 
     def _place(self) -> str:
         return "j" if self.space.is_flat else "r * n + j"

@@ -391,7 +391,9 @@ class Fusion:
                 if self._ready(base) >= loop.place:
                     return None
                 found.append(Input(base, KINDS[operand.type.dtype], strides, self.offset(operand.slot)))
-            elif not self.offset(operand.slot) and strides == _reached(step.level, level, loop):
+            elif step.node.primitive.__class__ is Interleaved or self.offset(operand.slot):
+                return None
+            elif strides == _reached(step.level, level, loop):
                 found.append(base)
             else:
                 return None

@@ -43,6 +43,17 @@ class Converted:
         """Return nothing: it is an instruction of its own."""
 
 
+class CheckedProbabilities:
+    """Stands as the primitive of a part that refuses what is not from 0 to 1; its value is of no use."""
+
+    name = "checked probabilities"
+    casts = None
+    check_numbers = None
+
+    def kernel_for(self, types: Any, parameters: Any) -> None:
+        """Return nothing: it is an instruction of its own."""
+
+
 class Column:
     """Stands as the primitive of a column of a value in memory."""
 
@@ -198,8 +209,12 @@ def _reduction(name: str) -> Callable[..., bool]:
         groups = _groups(a.type.shape, axes)
         kept = [axis for axis, length in enumerate(a.type.shape) if length != 1 and axis not in axes]
         if not groups:  # of one element each
-            is_truth = name in ("reduce_any", "reduce_all") and dtype is dtypes.uint8
-            parts.formula("a != T(0)" if is_truth else "T(a)", dtype, shape, parts.shaped(a, shape))
+            expression = "T(a)"
+            if name in ("reduce_any", "reduce_all") and dtype is dtypes.uint8:
+                expression = "a != T(0)"
+            elif name == "reduce_sum" and dtype.is_floating_point:
+                expression = "T(a) + T(0)"  # a sum begins with 0, so that none is -0
+            parts.formula(expression, dtype, shape, parts.shaped(a, shape))
         elif len(groups) > 1:
             first = parts.row(name, a, axes=groups[-1], keepdims=True)
             parts.row(name, first, axes=axes, keepdims=keepdims)
@@ -230,7 +245,7 @@ def _groups(shape: Shape, axes: Shape) -> list[Shape]:
     return [tuple(group) for group in groups]
 
 
-# Numbers that a row checks: once, before loops read them
+# What a row checks: once, before loops read it
 
 
 def _masked_fill(parts: Parts, a: Any, mask: Any, value: Any) -> bool:
@@ -239,6 +254,29 @@ def _masked_fill(parts: Parts, a: Any, mask: Any, value: Any) -> bool:
         return False
     number = parts.number(value, dtype)
     parts.formula("where(b, c, a)", dtype, parts.node.type.shape, a, mask, number)
+    return True
+
+
+def _binary_cross_entropy(parts: Parts, a: Any, b: Any) -> bool:
+    dtype = parts.node.type.dtype
+    if a.type.is_number or b.type.is_number:
+        return False
+    parts.append(CheckedProbabilities(), (a, b), {}, make_type(dtypes.bool, ()))
+    logarithms = [parts.formula(expression, dtype, a.type.shape, a) for expression in ("log1p(-a)", "log(a)")]
+    if_zero, if_one = [parts.formula("where(a < T(-100), T(-100), a)", dtype, a.type.shape, value) for value in logarithms]
+    parts.formula("(a - T(1)) * b - a * c", dtype, parts.node.type.shape, b, if_zero, if_one)
+    return True
+
+
+def _cast(parts: Parts, a: Any, dtype: dtypes.dtype) -> bool:
+    """A float as an integer; one that is too large as processors have it, as the smallest there is.
+
+    Smaller integers are left to Python: how those wrap is undefined in compiled code.
+    """
+    bits = {dtypes.int32: 31, dtypes.int64: 63}.get(dtype)
+    if bits is None or a.type.is_number or a.type.dtype not in (dtypes.float32, dtypes.float64):
+        return False
+    parts.formula(f"T(where(abs(a) < {2.0**bits}, a, {-(2.0**bits)}))", dtype, a.type.shape, a)
     return True
 
 
@@ -252,6 +290,8 @@ LOWERINGS: dict[str, Callable[..., bool]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
+    "binary_cross_entropy": _binary_cross_entropy,
+    "cast": _cast,
     "masked_fill": _masked_fill,
     "reshape": _reshape,
     "vector_norm": _vector_norm,

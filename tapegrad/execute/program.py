@@ -31,6 +31,7 @@ from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
 _ALIGNMENT = Room.ALIGNMENT
+_SHOWN = 4096  # records
 _ELEMENTS = tuple.__basicsize__  # where a tuple has the addresses of its elements
 
 
@@ -49,8 +50,10 @@ class Program:
         _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
-        self.fusion = Fusion(nodes, shown & made, layouts, numbers)
-        assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
+        fusion = Fusion(nodes, shown & made, layouts, numbers)
+        # For those who look at a program; that of a long one would be much for Python's collector to go through each time.
+        self.fusion: Any = fusion if len(nodes) <= _SHOWN else None
+        assembly = _Assembly(fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self._machine = assembly.finish()
         self.source = self._machine.source
         self.kernels = list(self._machine.kernels)
@@ -60,7 +63,7 @@ class Program:
         self._function: Any = None
         self._enter_numbers: Any = None
         self._numbers: Any = None  # the environment whose numbers are in memory, where that can be told
-        self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
+        self._calls_numpy = any([isinstance(stage, Call) for stage in fusion.stages])
 
     def be_free(self) -> None:
         """Be as a program is that nobody runs."""
@@ -235,7 +238,7 @@ class _Assembly:
         known = fusion.columns.known
         if known:
             code = "".join([f"values[{slot}], " for slot in known])
-            self.lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
+            self.number_lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
         order = _in_order(fusion)
         self.dying = _last_reads(fusion, order)
         for stage in order:

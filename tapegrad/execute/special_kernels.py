@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import special_indexing, special_losses, special_movement, special_reductions, special_scans, special_vectors
+from . import special_division, special_indexing, special_losses, special_movement, special_reductions, special_scans, special_vectors
 from .channel_sums import lower_channel_sum
 from .convolutions import lower_convolution, lower_convolution_input, lower_convolution_weight
 from .memory import Written
@@ -25,6 +25,7 @@ def _lower_sum(node: Any, operands: list[Any]) -> Written | None:
 
 
 KERNELS: dict[str, Callable[[Any, list[Any]], Written | list[Written] | None]] = {
+    **special_division.KERNELS,
     **special_indexing.KERNELS,
     **special_losses.KERNELS,
     **special_movement.KERNELS,

@@ -1,4 +1,4 @@
-"""Kernels of the negative log likelihood: elements that a target class picks, and the way back."""
+"""Kernels of losses: the negative log likelihood, elements that a target class picks, and the way back; checks of probabilities."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ..tape.types import contiguous_strides
 from .memory import Input, Number, Written
-from .special_source import Source, block, merged, product, rows_per_call
+from .special_source import Source, block, merged, product, rows_and_columns, rows_per_call
 
 _FLOATS = ("f4", "f8")
 
@@ -97,4 +97,31 @@ for row in range(lo, hi):
     return code.written(body, outer, max(rows_per_call(outer, size * inner), -(-outer // chunks)))
 
 
-KERNELS = {"nll_loss": _nll_loss, "nll_loss_transpose": _nll_loss_transpose}
+def _check_probabilities(node: Any, operands: list[Any]) -> list[Written]:
+    """A part that looks at its operands: see lowering."""
+    kernels = []
+    for given, operand in zip(operands, node.operands, strict=True):
+        rows, columns, ((strides, column),) = rows_and_columns(operand.type.shape, given.strides)
+        code = Source()
+        code.elements("x", given.slot, given.kind)
+        code.integer("n", columns)
+        places = code.places(rows, {"a": strides})
+        body = f"""\
+for r in range(lo, hi):
+{block(places)}
+    wrong = i8(0)
+    for j in range(n):
+        v = x[a{code.step("c", column)}]
+        wrong |= i8(0) if (v >= 0) & (v <= 1) else i8(1)
+    if wrong != 0:
+        return 1"""
+        count = product(rows)
+        kernels.append(code.written(body, count, rows_per_call(count, columns)))
+    return kernels
+
+
+KERNELS = {
+    "checked probabilities": _check_probabilities,
+    "nll_loss": _nll_loss,
+    "nll_loss_transpose": _nll_loss_transpose,
+}

@@ -11,7 +11,7 @@ from ..dtypes import BOOL, COMPLEX, FLOAT
 from ..tape.types import Type
 from .declare import Sample, elementwise
 from .precision import missing, refusing
-from .type_rules import Casts, compared, logical, promoted
+from .type_rules import Casts, compared, logical, promoted, result_dtype
 
 
 def _pairs() -> list[Sample]:
@@ -241,6 +241,16 @@ def _shifted(kernel: str) -> Any:
     return refusing(promoted, BOOL, FLOAT, COMPLEX, message=f"\"{kernel}_cpu\" not implemented for '{{dtype}}'")
 
 
+def _shift_kernel(shift: str, beyond: str) -> Any:
+    """Return the function for the kernel of a shift, and what it gives for more bits than there are."""
+
+    def kernel(types: Sequence[Type]) -> str:
+        bits = 8 * result_dtype(types).itemsize
+        return f"where((b >= T(0)) & (b < T({bits})), {shift}, {beyond})"
+
+    return kernel
+
+
 bitwise_and = elementwise(
     "bitwise_and",
     np.bitwise_and,
@@ -292,6 +302,8 @@ left_shift = elementwise(
     casts=_shifted("lshift"),
     samples=_shifts,
     torch=lambda torch, a, b: torch.bitwise_left_shift(a, b),
+    kernel=_shift_kernel("a << b", "T(0)"),
+    kernel_on="integer",
 )
 
 right_shift = elementwise(
@@ -301,6 +313,8 @@ right_shift = elementwise(
     casts=_shifted("rshift"),
     samples=_shifts,
     torch=lambda torch, a, b: torch.bitwise_right_shift(a, b),
+    kernel=_shift_kernel("a >> b", "where(a < T(0), ~T(0), T(0))"),
+    kernel_on="integer",
 )
 
 gcd = elementwise(

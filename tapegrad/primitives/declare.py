@@ -59,6 +59,7 @@ KERNEL_DTYPES = {
     "bool": (dtypes.bool,),
     "float": _FLOATS,
     "number": (*_FLOATS, *_INTEGERS),
+    "integer": _INTEGERS,
     "bool and integer": (dtypes.bool, *_INTEGERS),
     "any": (dtypes.bool, *_FLOATS, *_INTEGERS),
 }

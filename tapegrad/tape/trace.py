@@ -40,8 +40,9 @@ class Node:
     """A record, in its place in the trie.
 
     ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
-    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``next`` is the child met
-    last. Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
+    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``places`` (of one or two
+    tensors, and perhaps a number) and ``given``, the parameters, let `record` do the same. ``next`` is the child met last.
+    Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
     """
 
     __slots__ = (
@@ -50,6 +51,8 @@ class Node:
         "first",
         "second",
         "key",
+        "places",
+        "given",
         "operands",
         "parameters",
         "name",
@@ -86,6 +89,8 @@ class Node:
     first: Any
     second: Any
     key: tuple[Any, ...]
+    places: tuple[Any, ...] | None
+    given: tuple[Any, ...]
     operands: tuple[Any, ...]
     parameters: dict[str, Any]
     name: str | None
@@ -110,7 +115,8 @@ class Node:
         self.key = key
         self.node = self  # as an operand: the record it is the result of
         self.primitive = self.first = self.second = None
-        self.operands = ()
+        self.places = None
+        self.operands = self.given = ()
         self.name = None
         self.outputs = ()
         self.next = None
@@ -267,6 +273,10 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node = Node(parent, key)
     node.primitive = primitive
     node.name = name
+    node.given = values
+    tensors = operands[:-1] if operands and operands[-1] in NUMBERS else operands
+    if primitive.results == 1 and 1 <= len(tensors) <= 2 and NUMBERS.isdisjoint(tensors):
+        node.places = tuple(operands)
     slot = parent.next_slot
     resolved: list[Any] = []
     for operand in operands:

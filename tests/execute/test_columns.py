@@ -51,6 +51,9 @@ COMPUTATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "columns' sums": lambda x, y, z: (x * z).sum(0) * 2,
     "whole and in part": lambda x, y, z: (x * z) @ tapegrad.ones(3, 2, dtype=x.dtype) + (x * z)[:, 1:],
     "a vector": lambda x, y, z: (x * z) * tapegrad.tensor([1.0, 2.0, 3.0], dtype=x.dtype),
+    "softmax": lambda x, y, z: (x * z).softmax(1) * y - (x + z).log_softmax(1),
+    "norms": lambda x, y, z: x / (x * z).norm(dim=1, keepdim=True) + (y - x).norm(p=1, dim=1)[:, None] * z,
+    "logarithms of sums": lambda x, y, z: (x * z).logsumexp(1) * y[:, 0],
     "truth": lambda x, y, z: tapegrad.where((x > z) & (y * z < x), x, z),
     "integers": lambda x, y, z: ((x * z * 10).int() // 3).sum(1) + (x > z).sum(1),
     "a product with a row in memory": lambda x, y, z: x.T.contiguous().T * z,
@@ -75,6 +78,13 @@ def test_what_is_taken_apart_is_in_loops_over_rows(programs: list[Any]) -> None:
     loss.backward()
     read(x.grad, loss.detach())
     assert is_taken_apart(programs[-1])
+
+
+def test_columns_are_put_together_of_values_a_row(programs: list[Any]) -> None:
+    wide = tapegrad.randn(ROWS, 20).sum(1, keepdim=True)
+    read((wide * rows(3) + wide) @ tapegrad.ones(3, 2))
+    read(tapegrad.cat((wide * 2, wide * 3), 1) @ tapegrad.ones(2, 2))
+    assert all([program.fusion.columns.of and not calls(program) for program in programs])
 
 
 def test_nothing_is_taken_apart_without_a_reason(programs: list[Any]) -> None:

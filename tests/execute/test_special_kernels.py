@@ -44,6 +44,17 @@ def test_losses(name: str, dtype: str, programs: list[Any]) -> None:
     check_samples(name, dtype, programs)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_binary_cross_entropy(dtype: str, programs: list[Any]) -> None:
+    check_samples("binary_cross_entropy", dtype, programs)
+    del programs[:]
+    x = tapegrad.rand(20, 30, dtype=getattr(tapegrad, dtype), requires_grad=True)
+    edges = tapegrad.tensor(np.array([0.0, 1.0, 1e-30, 0.5], dtype))
+    tapegrad.nn.functional.binary_cross_entropy(x.sigmoid(), (x.detach() > 0.5).to(x.dtype)).backward()
+    read(x.grad, record("binary_cross_entropy", edges + 0, edges.flip(0)))
+    assert not any([calls(program) for program in programs])
+
+
 def test_cross_entropy_is_one_run(programs: list[Any]) -> None:
     x = tapegrad.randn(50, 100, requires_grad=True)
     target = tapegrad.tensor(np.random.default_rng(0).integers(0, 100, 50))
@@ -57,6 +68,42 @@ def test_cross_entropy_is_one_run(programs: list[Any]) -> None:
 @pytest.mark.parametrize("dtype", (*FLOATS, "int64", "uint8"))
 def test_cross_products(dtype: str, programs: list[Any]) -> None:
     check_samples("cross", dtype, programs)
+
+
+# Integers
+
+DIVISIONS = ("floor_divide", "div_floor", "trunc_divide", "remainder", "fmod")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_division_of_integers(name: str, dtype: str, programs: list[Any]) -> None:
+    limits = np.iinfo(dtype)
+    a = np.array([limits.min, limits.max, -7 % limits.max, 7, 0, 100, 3, limits.min], dtype)
+    divisors = [3, 2, 1, limits.max, *([-1, -2, -7, limits.min] if limits.min else [])]
+    x = tapegrad.tensor(a) + 0
+    for operand in (x, x[::2], x.reshape(2, 4).T, x.reshape(8, 1)):
+        read(record(name, operand, tapegrad.tensor(np.array(divisors, dtype)).reshape(-1, 1, 1)))
+        read(record(name, operand, 3))
+        assert not calls(programs[-1])
+    read(record(name, 1000, tapegrad.tensor(np.array([3, 7]))), record(name, x, tapegrad.tensor(np.array([3, 7])).reshape(2, 1)))
+    assert not calls(programs[-1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_as_integers(dtype: str, programs: list[Any]) -> None:
+    x = tapegrad.tensor(np.array([0.5, -0.5, -1.9, 2.9, 1e6, -1e6, 2.0**31 - 256, -(2.0**31), 0.0, -0.0] * 10, dtype))
+    read(x.int(), x.long(), (x * 1.5).long() + 1, x.bool())
+    assert not calls(programs[-1])
+
+
+def test_shifts(programs: list[Any]) -> None:
+    for name in ("left_shift", "right_shift"):
+        for dtype in ("int64", "int32", "int8", "uint8"):
+            check_samples(name, "float32", programs)
+            x = tapegrad.tensor(np.arange(-5, 20).astype(dtype)) + 0
+            read(record(name, x, 3), record(name, x, tapegrad.tensor(np.array([[0], [7], [8], [31], [100]], dtype))))
+            assert not calls(programs[-1])
 
 
 # Indexing
@@ -271,6 +318,22 @@ def test_targets_out_of_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     def compute(place: int) -> Any:
         loss = tapegrad.nn.functional.nll_loss(tapegrad.ones(2, 3), tapegrad.tensor([0, place]), reduction="sum")
         assert loss.item() == -2
+
+    check_errors(compute, monkeypatch)
+
+
+def test_what_is_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(place: int) -> Any:
+        tapegrad.nn.functional.binary_cross_entropy(tapegrad.tensor([0.5, place / 4]) + 0, tapegrad.tensor([0.0, 1.0])).numpy()
+
+    check_errors(compute, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_division_by_zero(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(place: int) -> Any:
+        divisor = 99 - tapegrad.tensor([1, place])
+        (tapegrad.tensor([7, 8]) // divisor if name == "floor_divide" else tapegrad.tensor([7, 8]) % divisor).numpy()
 
     check_errors(compute, monkeypatch)
 
