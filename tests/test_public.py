@@ -47,6 +47,16 @@ def test_import_loads_neither_numba_nor_scipy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_first_gradient_loads_nothing_that_compiling_needs() -> None:
+    gradient = "x = tapegrad.ones(3, requires_grad=True); (x * x).sum().backward(); x.grad.tolist()"
+    code = f"import sys, tapegrad; {gradient}; print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'tapegrad.execute.tiering'" in loaded
+    for name in ("numba", "llvmlite", "importlib.metadata", "hashlib", "tempfile", "subprocess", "tapegrad.execute.program"):
+        assert f"'{name}'" not in loaded
+
+
+
 def test_import_loads_no_family() -> None:
     code = (
         "import sys, tapegrad; print([name for name in sys.modules if name.startswith(('tapegrad.primitives.', "

@@ -6,16 +6,14 @@ wants it stays interpreted.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import warnings
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError
 
-from . import disk_cache, native
+from . import native
 from .arenas import arenas
 
 LIMIT = 4000  # kernels that are loaded, each of about 40 KB
@@ -54,6 +52,8 @@ def kernels() -> list[Kernel]:
     >>> import tapegrad
     >>> fused = [kernel for kernel in tapegrad.kernels() if len(kernel.records) > 1]
     """
+    import hashlib
+
     return [Kernel(hashlib.sha256(source.encode()).hexdigest()[:12], _records.get(source, ()), source) for source in list(_addresses)]
 
 
@@ -68,6 +68,7 @@ def note_records(source: str, records: Iterable[str]) -> None:
 def request(sources: Iterable[str]) -> None:
     """Let the kernels of these sources be compiled in the background, where they are not there yet."""
     global _is_requested
+    from . import disk_cache
     from .background import background
 
     _is_requested = True
@@ -76,7 +77,7 @@ def request(sources: Iterable[str]) -> None:
             missing = [source for source in sources if source not in _addresses and not disk_cache.path_of(source).exists()]
             for source in missing:
                 background.request(source)
-    except (ImportError, PackageNotFoundError, OSError):  # it is said when they are needed
+    except (ImportError, OSError):  # it is said when they are needed
         pass
 
 
@@ -123,9 +124,11 @@ def _forget_unused() -> None:
 
 
 def _load(source: str) -> native.Address:
+    from . import disk_cache  # here: what it imports takes long, and a short script needs none of it
+
     try:
         path = disk_cache.path_of(source)
-    except (ImportError, PackageNotFoundError, OSError) as error:
+    except (ImportError, OSError) as error:
         raise NoKernel(f"nothing can be compiled, so everything is interpreted: {_text(error)}") from error
     try:
         found = disk_cache.read(path)
@@ -138,6 +141,7 @@ def _load(source: str) -> native.Address:
 
 def _compiled(source: str) -> tuple[str, bytes]:
     """Return the symbol and the object file of a source, compiled by the worker, or here if there is none."""
+    from . import disk_cache
     from .background import background
     from .worker import compile_entry
 
