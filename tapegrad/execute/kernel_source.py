@@ -256,7 +256,7 @@ class Writer:
         for step in self.order:
             if self.passes[step.slot] != number:
                 continue
-            if step.node.primitive.__class__ is Interleaved:
+            if step.level == ROW and step.node.primitive.__class__ is Interleaved:
                 lines += self._interleaved(step, "r", [self._operand(operand, number, None, None)[0] for operand in step.operands])
                 continue
             if step.level == ROW and step.reduction is None:
