@@ -9,16 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dtypes, random
+from .compiled_call import CHECK, OTHERWISE, Call, write_call
+from .structures import flatten, restored
 from .tape.capture import CannotCapture, Capture, Captured
 from .tape.modes import mode
+from .tape.record import read
 from .tape.segment import state
 from .tape.trace import CAPTURE_LIMIT, Root, path_to
-from .tape.types import number_type
-from .tensor import Tensor
 
-_ATTEMPTS = 3  # the first calls of a training step make an optimiser's state
-_MOST_CAPTURES = 64
-_NUMBERS = (float, int, complex)
+_FAILURES = 3  # to capture a call; the first ones of a training step make an optimiser's state
+_MISFITS = 16  # calls that were captured in a row, since nothing fitted the one before
+_MOST_VARIANTS = 4
+_MOST_KNOWN = 64  # types of arguments
 
 
 def compile(function: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - PyTorch's name for it
@@ -41,14 +43,35 @@ def compile(function: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - 
     return compile if function is None else CompiledFunction(function)
 
 
+class _Variant:
+    """A captured call, the structure of its results, and the straight-line function that repeats it."""
+
+    __slots__ = ("captured", "results", "call")
+
+    def __init__(self, captured: Captured, results: Any) -> None:
+        self.captured = captured
+        self.results = results
+        self.call: Call | None = None
+
+
+class _Known:
+    """What is known of the calls with arguments of the same types."""
+
+    def __init__(self) -> None:
+        self.root = Root(eager=False, limit=CAPTURE_LIMIT)
+        self.variants: list[_Variant] = []  # such as with gradients that are there, and that are not; the newest comes first
+        self.failures = 0  # captures that failed since one has not
+        self.misfits = 0  # captures since a call was like the one that was captured
+
+
 class CompiledFunction:
     """A function that `compile` returned; attributes are those of the function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._captures: dict[Any, Captured | None] = {}
-        self._roots: dict[Any, Root] = {}  # of what is recorded for arguments of these types
-        self._attempts: dict[Any, int] = {}
+        self._known: dict[Any, _Known] = {}
+        self._last: tuple[Call | None, Any] = (None, None)  # the straight-line function that was taken last, and the module's form
+        self._is_module = hasattr(function, "named_modules")
         self._has_warned = False
         functools.update_wrapper(self, function, updated=())
 
@@ -57,64 +80,91 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Replay the captured call for arguments of these types, or run the function and capture it."""
+        call, form = self._last
+        if call is not None and (not self._is_module or form == _form_of(self._function)):
+            result = call(arguments, options)
+            if result is not OTHERWISE:
+                return result
         if state.capture is not None or mode.eager:
             return self._function(*arguments, **options)
         leaves: list[Any] = []
-        structure = _flatten((arguments, options), leaves)
-        key = (structure, state.grad_enabled, state.inference, dtypes.get_default_dtype(), _form_of(self._function))
-        captured = self._captures.get(key)
-        if captured is not None and captured.fits(leaves):
-            if os.environ.get("TAPEGRAD_CHECK_COMPILED") == "1":
-                return self._check(captured, structure, leaves)
-            return _restored(captured.replay(leaves), self._shapes[key])
-        if self._attempts.get(key, 0) >= _ATTEMPTS:
+        structure = flatten((arguments, options), leaves)
+        modes = (state.grad_enabled, state.inference, dtypes.get_default_dtype())
+        form = _form_of(self._function) if self._is_module else None
+        key = (structure, modes, form)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[key] = _Known()
+        variant = next((variant for variant in known.variants if variant.captured.fits(leaves)), None)
+        if variant is not None:
+            known.misfits = 0
+            if os.environ.get(CHECK) == "1":
+                return self._check(variant.captured, structure, leaves)
+            return self._replay(variant, key, arguments, options, leaves)
+        if known.failures >= _FAILURES or known.misfits >= _MISFITS:
             return self._function(*arguments, **options)
-        return self._capture(key, structure, leaves)
+        return self._capture(known, structure, leaves)
 
-    @property
-    def _shapes(self) -> dict[Any, Any]:
-        """The structures of the results."""
-        found: dict[Any, Any] = self.__dict__.setdefault("_result_structures", {})
-        return found
+    def _replay(self, variant: _Variant, key: Any, arguments: Any, options: Any, leaves: list[Any]) -> Any:
+        """Replay a captured call: by a straight-line function, where there is one for it by now."""
+        structure, modes, form = key
+        if variant.call is not None:
+            self._last = variant.call, form
+            for leaf in leaves:
+                if leaf._segment is not None:
+                    read(leaf)
+            result = variant.call(arguments, options)
+            if result is not OTHERWISE:
+                return result
+        result = restored(variant.captured.replay(leaves), variant.results)
+        if variant.call is None:
+            variant.call = write_call(variant.captured, structure, variant.results, modes)
+        return result
 
-    def _capture(self, key: Any, structure: Any, leaves: list[Any]) -> Any:
+    def _capture(self, known: _Known, structure: Any, leaves: list[Any]) -> Any:
         """Run the function, and keep what it records."""
-        if len(self._captures) >= _MOST_CAPTURES:
-            self._captures.clear()
-            self._attempts.clear()
-            self._roots.clear()
         randomness = random.get_rng_state().tobytes()
-        capture = Capture(leaves, self._roots.setdefault(key, Root(eager=False, limit=CAPTURE_LIMIT)))
+        capture = Capture(leaves, known.root)
         results: list[Any] = []
         try:
-            arguments, options = _restored(list(leaves), structure)
+            arguments, options = restored(list(leaves), structure)
             result = self._function(*arguments, **options)
         finally:
             state.capture = None
-        form = _flatten(result, results, strict=False)
+        form = flatten(result, results, strict=False)
         try:
             captured = capture.finish(results)
             if random.get_rng_state().tobytes() != randomness:
                 raise CannotCapture("it draws random numbers")
-            earlier = self._captures.get(key)
-            if earlier is not None:
-                captured.confirm(earlier)
-            self._captures[key] = captured
-            self._shapes[key] = form
-            self._attempts.pop(key, None)
+            for variant in known.variants:
+                captured.confirm(variant.captured)
+            others = [variant for variant in known.variants if variant.captured.trace is not captured.trace]
+            known.variants = [_Variant(captured, form), *others[: _MOST_VARIANTS - 1]]
+            known.failures = 0
+            known.misfits += 1
+            self._last = None, None
+            if known.misfits == _MISFITS:
+                self._warn(f"{_MISFITS} calls in a row had other tensors, views of them or gradients than the call before")
         except CannotCapture as reason:
-            self._attempts[key] = self._attempts.get(key, 0) + 1
-            if self._attempts[key] == _ATTEMPTS and not self._has_warned:
-                self._has_warned = True
-                name = getattr(self._function, "__name__", type(self._function).__name__)
-                warnings.warn(f"tapegrad.compile: {name} runs as ordinary code: {reason}", RuntimeWarning, stacklevel=3)
+            known.failures += 1
+            if known.failures == _FAILURES:
+                self._warn(str(reason))
         return result
+
+    def _warn(self, reason: str) -> None:
+        """Say once why the function's calls are not replayed."""
+        if not self._has_warned:
+            self._has_warned = True
+            name = getattr(self._function, "__name__", type(self._function).__name__)
+            warnings.warn(f"tapegrad.compile: {name} runs as ordinary code: {reason}", RuntimeWarning, stacklevel=4)
 
     def _check(self, captured: Captured, structure: Any, leaves: list[Any]) -> Any:
         """Run the function all the same, and raise where it records something else than what was captured."""
         capture = Capture(leaves, captured.trace.root)
         try:
-            arguments, options = _restored(list(leaves), structure)
+            arguments, options = restored(list(leaves), structure)
             result = self._function(*arguments, **options)
         finally:
             state.capture = None
@@ -130,8 +180,6 @@ class CompiledFunction:
 
 def _form_of(function: Any) -> Any:
     """Return what a module's calls depend on besides its tensors' values: which tensors it has, and whether it is in training."""
-    if not hasattr(function, "named_modules"):
-        return None
     tensors = [id(tensor) for tensors in (function.parameters(), function.buffers()) for tensor in tensors]
     return (tuple(tensors), tuple([module.training for module in function.modules()]))
 
@@ -139,49 +187,3 @@ def _form_of(function: Any) -> Any:
 def _shown(node: Any) -> str:
     operands = ", ".join([repr(operand.type) for operand in node.operands])
     return f"{node.primitive.name}({operands}) of {node.type!r}"
-
-
-class _Leaf:
-    """Stands in a structure for a tensor or a number: with the type that it has to have."""
-
-    __slots__ = ("place", "kind")
-
-    def __init__(self, place: int, kind: Any) -> None:
-        self.place = place
-        self.kind = kind
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Leaf) and self.place == other.place and self.kind == other.kind
-
-    def __hash__(self) -> int:
-        return hash((self.place, self.kind))
-
-
-def _flatten(value: Any, leaves: list[Any], strict: bool = True) -> Any:
-    """Collect the tensors and numbers of nested tuples, lists and dicts; return the structure they stood in, to compare."""
-    if isinstance(value, Tensor):
-        place = next((place for place, leaf in enumerate(leaves) if leaf is value), len(leaves))
-        if place == len(leaves):
-            leaves.append(value)
-        return _Leaf(place, (value._node.type, value._home is None, value.__class__))
-    if value.__class__ in _NUMBERS and strict:
-        number = Tensor._wrap(value, number_type(value.__class__))
-        leaves.append(number)
-        return _Leaf(len(leaves) - 1, value.__class__)
-    if value.__class__ in (tuple, list):
-        return (value.__class__, *[_flatten(part, leaves, strict) for part in value])
-    if value.__class__ is dict:
-        return (dict, *[(key, _flatten(part, leaves, strict)) for key, part in value.items()])
-    return (None, value)
-
-
-def _restored(leaves: list[Any], structure: Any) -> Any:
-    """Put tensors and numbers back into a structure."""
-    if structure.__class__ is _Leaf:
-        return leaves[structure.place]
-    kind, *parts = structure
-    if kind is None:
-        return parts[0]
-    if kind is dict:
-        return {key: _restored(leaves, part) for key, part in parts}
-    return kind([_restored(leaves, part) for part in parts])

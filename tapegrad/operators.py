@@ -19,6 +19,7 @@ from .tape.segment import state
 from .tape.trace import NUMBERS
 
 new_tensor: Callable[[], Any] = object  # tensor.py puts its own here
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # of a Python int that can be an operand
 
 
 def primitive_from(source: Any) -> Any:
@@ -43,7 +44,7 @@ def binary(source: Any, takes_arrays: bool = False) -> Callable[[Any, Any], Any]
         node: Any = segment.node.next
         try:
             if node.primitive is primitive and node.first is self._node and self._segment is segment:
-                if node.second is other.__class__:  # a Python number: a run-time input
+                if node.second is other.__class__ and (node.second is not int or _LEAST <= other <= _MOST):  # a run-time input
                     result._segment = segment
                     result._node = segment.node = node
                     segment.values += (other, result)
@@ -73,6 +74,15 @@ def reflected(source: Any, name: str | None = None) -> Callable[[Any, Any], Any]
 
     def operator(self: Any, other: Any) -> Any:
         nonlocal primitive
+        result = new_tensor()
+        segment = state.segment
+        node: Any = segment.node.next
+        is_known = node is not None and self._segment is segment and node.key == (primitive, other.__class__, self._node, (), name)
+        if is_known and (other.__class__ is not int or _LEAST <= other <= _MOST):
+            result._segment = segment
+            result._node = segment.node = node
+            segment.values += (other, result)
+            return result
         if primitive is None:
             primitive = primitive_from(source)
         operand = operand_from(other)
@@ -105,11 +115,11 @@ def unary(source: Any) -> Callable[[Any], Any]:
 def operand_from(value: Any) -> Any:
     """Return a value as an operand (a tensor or a Python number), or None if it cannot be one."""
     kind = value.__class__
-    if kind in NUMBERS:
-        if kind is int and not -(1 << 63) <= value < 1 << 64:
-            raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
-        return value
     if hasattr(kind, "_node"):
+        return value
+    if kind in NUMBERS:
+        if kind is int and not _LEAST <= value <= _MOST:
+            raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
         return value
     if isinstance(value, np.generic):
         return value.item()

@@ -28,6 +28,8 @@ _NON_LEAF_GRAD = (
     "github.com/pytorch/pytorch/pull/30531 for more information."
 )
 
+_backward: Any = None  # that of the engine, once it is used
+
 
 class Tensor:
     """A multi-dimensional array that the tape can differentiate.
@@ -382,9 +384,12 @@ class Tensor:
         >>> x.grad
         tensor(6.)
         """
-        from .autograd.engine import backward
+        global _backward
+        if _backward is None:
+            from .autograd import engine
 
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+            _backward = engine.backward
+        _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # Operators
 

@@ -76,7 +76,7 @@ def test_a_module_in_training_and_not() -> None:
         with tg.no_grad():
             assert abs(compiled(x).mean(0)).sum().item() < 1e-5 or not training
             if not training:
-                assert compiled(x).tolist() == model(x).tolist()
+                assert (compiled(x) - model(x)).abs().max().item() < 1e-6  # one is compiled at once, the other is not yet
     model[0].weight = tg.nn.Parameter(tg.zeros(3, 2))
     assert compiled(x).tolist() == model(x).tolist()
 

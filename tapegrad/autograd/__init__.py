@@ -31,15 +31,20 @@ __all__ = [
     "set_inplace_checks",
 ]
 
+_MODULES = {
+    "backward": "engine",
+    "grad": "engine",
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
+    "Variable": "variable",
+}
+
 
 def __getattr__(name: str) -> Any:
     """Load the reverse sweep, and what few programs use, when it is first asked for."""
-    if name in ("backward", "grad"):
-        return getattr(import_module(f"{__name__}.engine"), name)
-    if name in ("detect_anomaly", "set_detect_anomaly"):
-        return getattr(import_module(f"{__name__}.anomaly_mode"), name)
-    if name == "Variable":
-        return import_module(f"{__name__}.variable").Variable
+    if name in _MODULES:
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return found
     if name in ("anomaly_mode", "graph"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

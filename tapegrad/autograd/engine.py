@@ -13,8 +13,8 @@ from ..primitives.movement import alias
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
-from ..tape.record import is_failure, read, record
-from ..tape.remember import recall_plain
+from ..tape.record import Failure, look_at, record
+from ..tape.remember import gradients_key, recall_gradients, recall_plain, remember_gradients
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
 from ..tensor import Tensor
@@ -49,7 +49,7 @@ def backward(
         found = recall_plain(segment, tensors)
         if found is not None:
             for leaf, gradient in found:
-                _accumulate(leaf, gradient, False, set())
+                _accumulate_new(leaf, gradient)
             if state.capture is None:
                 materialise(segment)
                 _check_computed([leaf for leaf, _ in found])
@@ -85,12 +85,12 @@ def backward(
 
 def _check_computed(leaves: list[Tensor]) -> None:
     """Raise where a gradient could not be computed, and forget it: an optimizer would spoil the parameter with it."""
-    failed = [leaf for leaf in leaves if leaf._grad is not None and is_failure(leaf._grad)]
+    failed = [leaf for leaf in leaves if getattr(leaf._grad, "_array", None).__class__ is Failure]
     if failed:
         gradient = failed[0]._grad
         for leaf in failed:
             leaf._grad = None
-        read(gradient)
+        look_at(gradient)
 
 
 def _sweep(*arguments: Any, **options: Any) -> Sweep:
@@ -120,6 +120,18 @@ def _accumulate(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[i
             continue
         if in_grad_mode(create_graph, None, _add_to, leaf, existing, gradient, create_graph):
             return
+
+
+def _accumulate_new(leaf: Tensor, gradient: Tensor) -> None:
+    """Do what `_accumulate` does with a tensor that nobody else has.
+
+    A first one is put in its place without a call in between, at which another thread might give the leaf one.
+    """
+    fits = gradient._node.type.strides == leaf._node.type.strides and state.capture is None
+    if fits and leaf._grad is None:
+        leaf._grad = gradient
+    else:
+        _accumulate(leaf, gradient, False, set())
 
 
 def _add_to(leaf: Tensor, existing: Tensor, gradient: Tensor, create_graph: bool) -> bool:
@@ -182,6 +194,14 @@ def grad(
             stacklevel=2,
         )
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    segment, key = state.segment, None
+    begin = segment.node
+    if len(roots) == 1 and grad_outputs is None and not (is_grads_batched or materialize_grads):
+        key = gradients_key(segment, roots[0], wanted, (create_graph, keep))
+        recalled = None if key is None else recall_gradients(segment, key, wanted)
+        if recalled is not None:
+            return recalled
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -189,23 +209,25 @@ def grad(
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for place, root in enumerate(roots):
-        if isinstance(root, Tensor) and not root.requires_grad:
+        if isinstance(root, Tensor) and not _requires_grad(root):
             raise _without_history(place)
     for tensor in wanted:
-        if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
+        if tensor.__class__ is not GradientEdge and not _requires_grad(tensor):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(roots, wanted, _as_tuple(grad_outputs, len(roots)), keep, create_graph, bool(allow_unused), materialize_grads)
     targets = [_target(tensor) for tensor in wanted]
     sweep = _sweep(targets, create_graph, keep)
     sweep.run(roots, _cotangents(roots, _as_tuple(grad_outputs, len(roots)), create_graph))
     for tensor, gradient in list(sweep.leaf_gradients.values()):
-        if tensor.retains_grad:
+        if tensor._retains_grad and tensor.retains_grad:
             _accumulate(tensor, gradient, create_graph, set())
     results: list[Tensor | None] = []
     for place, (tensor, target) in enumerate(zip(wanted, targets, strict=True)):
-        found = sweep.target_gradients.get(target) if isinstance(target, tuple) else sweep.leaf_gradients.get(id(target), (0, None))[1]
+        if target.__class__ is tuple:
+            found = sweep.target_gradients.get(target)
+        else:
+            found = sweep.leaf_gradients.get(id(target), (None, None))[1]
         if found is None:
             if not allow_unused and not materialize_grads:
                 raise RuntimeError(
@@ -214,6 +236,8 @@ def grad(
                 )
             found = zeros_like(tensor, requires_grad=create_graph) if materialize_grads else None
         results.append(found)
+    if key is not None:
+        remember_gradients(begin, key, wanted, sweep)
     return tuple(results)
 
 
@@ -271,9 +295,15 @@ def _as_tuple(tensors: Any, count: int = 0) -> tuple[Any, ...]:
     return (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
 
 
+def _requires_grad(tensor: Any) -> bool:
+    """Return the tensor's ``requires_grad``, at once where it is not a stale view."""
+    requires: bool = tensor.requires_grad if tensor._is_stale else tensor._node.type.requires_grad
+    return requires
+
+
 def _target(tensor: Any) -> Any:
     """Return what stands for an input (a tensor, or the edge to one) as a target of a sweep."""
-    return tensor.target() if isinstance(tensor, GradientEdge) else leaf_or_address(tensor)
+    return tensor.target() if tensor.__class__ is GradientEdge else leaf_or_address(tensor)
 
 
 def _cotangents(roots: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:

@@ -82,7 +82,7 @@ class _NoArgument(_GradMode):
         return self(function)
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        super().__init__()
+        self._stack = []  # as any grad mode has; there is one for every step of an optimiser
 
 
 class no_grad(_NoArgument):  # noqa: N801 - PyTorch's name for it

@@ -129,8 +129,9 @@ _NO_EDGE: tuple[Node | None, int] = (None, 0)
 
 def _edges(segment: Any, slot: int) -> list[tuple[Node | None, int]]:
     """Return what the operation that made a value leads to: for each of its operands, a node and a result's number."""
-    if segment.composed is not None and slot in segment.composed:
-        name, start = segment.composed[slot]
+    start = composed_at(segment, slot)
+    if start is not None:
+        name = segment.composed[slot][0]
         edges = list(dict.fromkeys([edge_to(*place) for place in _read_from_outside(segment, slot, start)]))
     else:
         node = _record_at(segment, slot)
@@ -143,7 +144,10 @@ def _edges(segment: Any, slot: int) -> list[tuple[Node | None, int]]:
 
 def composed_at(segment: Segment, slot: int) -> tuple[int, int] | None:
     """Return where the composed operation begins that has its result at this slot; None for a single record."""
-    return segment.composed[slot][1] if segment.composed is not None and slot in segment.composed else None
+    if segment.composed is None or slot not in segment.composed:
+        return None
+    serial, first = segment.composed[slot][1]
+    return (segment.serial if serial is None else serial, first)
 
 
 def is_shown(node: Any, operand: Any) -> bool:

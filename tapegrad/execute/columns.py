@@ -10,6 +10,7 @@ Where a slice begins has to be known: the number is compiled in, and looked at b
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -115,7 +116,7 @@ class Columns:
     """The columns of a fusion's narrow values."""
 
     def __init__(self, fusion: Any, nodes: list[Any], numbers: dict[int, int]) -> None:
-        self.fusion = fusion
+        self.fusion: Any = weakref.proxy(fusion)  # it ends with the fusion
         self.numbers = numbers
         self.known: dict[int, int] = {}  # the numbers that are compiled in
         self.chosen = chosen(nodes, numbers)
@@ -215,8 +216,10 @@ class Columns:
         node = parts.node
         dtype, name = node.type.dtype, node.primitive.name
         total, *others = [self._filled(parts, node.operands[0], column) for column in columns]
-        for column in others:
-            total = parts.formula(_COMBINED[name], dtype, column.type.shape, total, column)
+        for number, column in enumerate(others):
+            begins_with_zero = name == "reduce_sum" and not number  # so that no sum is -0
+            expression = "T(0) + T(a) + T(b)" if begins_with_zero else _COMBINED[name]
+            total = parts.formula(expression, dtype, column.type.shape, total, column)
         if len(node.parameters["axes"]) > 1:
             parts.row(name, total, **node.parameters)
         else:

@@ -20,7 +20,6 @@ KINDS = {
     dtypes.uint8: "u1",
     dtypes.bool: "b1",
 }
-Names = tuple[tuple[str, str], ...]
 _OPERANDS = ("a", "b", "c", "d", "e")
 # What needs no code of its own; other functions are those of vector_maths, by kind of element.
 _SCALARS = {
@@ -77,18 +76,12 @@ def render(node: Any, expression: str, variables: list[str], kinds: list[str]) -
     for name, variable, given, operand in zip(_OPERANDS, variables, kinds, node.operands, strict=False):
         names[name] = variable if given == kind or (own and operand.node is not None) else cast(variable, kind, given)
     others = tuple(zip(_OPERANDS, kinds, strict=False)) if own else ()
-    literals = tuple([(name, value) for name, value in node.parameters.items() if re.search(rf"\b{name}\b", expression)])
-    text, is_condition = _renamed(expression, tuple(names.items()), others, repr(literals), literals, kind)
+    read = [(name, value) for name, value in node.parameters.items() if re.search(rf"\b{name}\b", expression)]
+    literals = tuple([(name, ast.unparse(ast.Constant(value))) for name, value in read])
+    text, is_condition = _renamed(expression, tuple(names.items()), others, literals, kind)
     result = KINDS[node.type.dtype]
     is_bool = is_condition or (kind == "b1" and result != "b1")
     return text if is_bool and result == "b1" else cast(text, result, "b1" if is_bool else kind)
-
-
-@lru_cache(maxsize=4096)
-def _renamed(expression: str, variables: Names, kinds: Names, shown: str, literals: tuple[Any, ...], kind: str) -> tuple[str, bool]:
-    """Return an expression's code, and whether it is a comparison. `shown` tells literals apart that are equal, as 1 and 1.0 are."""
-    tree = _Renamed(dict(variables), dict(kinds), dict(literals), kind).visit(ast.parse(expression, mode="eval"))
-    return ast.unparse(ast.fix_missing_locations(tree)), _is_condition(tree.body)
 
 
 def cast(text: str, kind: str, given: str = "") -> str:
@@ -103,13 +96,23 @@ def _is_condition(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Compare)
 
 
+Pairs = tuple[tuple[str, str], ...]
+
+
+@lru_cache(10_000)  # a structure is met again with other shapes
+def _renamed(expression: str, variables: Pairs, kinds: Pairs, literals: Pairs, kind: str) -> tuple[str, bool]:
+    """Return an expression with what its names stand for, and whether it is a comparison."""
+    tree = _Renamed(dict(variables), dict(kinds), dict(literals), kind).visit(ast.parse(expression, mode="eval"))
+    return ast.unparse(ast.fix_missing_locations(tree)), _is_condition(tree.body)
+
+
 class _Renamed(ast.NodeTransformer):
     """Puts variables for operands, literals for parameters, and functions of the kind of element."""
 
-    def __init__(self, variables: dict[str, str], kinds: dict[str, str], parameters: dict[str, Any], kind: str) -> None:
+    def __init__(self, variables: dict[str, str], kinds: dict[str, str], literals: dict[str, str], kind: str) -> None:
         self.variables = variables
         self.kinds = kinds  # of those variables that are not of the kind to compute in
-        self.parameters = parameters
+        self.literals = literals
         self.kind = kind
 
     def visit_Name(self, name: ast.Name) -> ast.AST:  # noqa: N802 - ast calls it by this name
@@ -117,8 +120,8 @@ class _Renamed(ast.NodeTransformer):
             return _parsed(self.variables[name.id])
         if name.id in ("inf", "nan"):
             return _parsed(f"np.{name.id}")
-        if name.id in self.parameters:
-            return ast.Constant(self.parameters[name.id])
+        if name.id in self.literals:
+            return _parsed(self.literals[name.id])
         return name
 
     def visit_UnaryOp(self, operation: ast.UnaryOp) -> ast.AST:  # noqa: N802 - as above

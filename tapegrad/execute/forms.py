@@ -80,7 +80,9 @@ def _renamed(written: Written, places: dict[int, int]) -> Written:
     combinations = [
         (Ending(places[ending.slot], ending.kind, ending.reduction), *rest) for ending, *rest in written.combinations
     ]
-    return Written(written.source, words, written.count, written.step, combinations)
+    renamed = Written(written.source, words, written.count, written.step, combinations)
+    renamed.is_alone = written.is_alone
+    return renamed
 
 
 def _renamed_word(word: Memory, places: dict[int, int]) -> Memory:

@@ -7,25 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from .chains import Chain, arranged, leading_to
+
 
 class Plan:
     """What a trace is lowered to, for one set of live slots.
 
-    ``instructions`` are (function, operand slots, result slots, slots to free after it). ``with_history`` are the live
+    ``instructions`` are (function, operand slots, result slots, slots to free after it); of those records that are a chain, one
+    instruction for all (``has_chains`` then). ``with_history`` are the live
     slots that the reverse sweep can start from, ``residuals`` the slots it may read, ``origins`` the slots of outside
     values and leaves it may reach.
     """
 
-    __slots__ = ("nodes", "instructions", "live", "with_history", "residuals", "origins", "runs", "program", "compiled")
+    __slots__ = ("nodes", "instructions", "has_chains", "live", "with_history", "residuals", "origins", "runs", "program", "compiled")
 
-    def __init__(self, nodes: list[Any], instructions: list[Any], live: tuple[int, ...], history: tuple[Any, Any, Any]) -> None:
+    def __init__(self, nodes: list[Any], live: tuple[int, ...], history: tuple[Any, Any, Any]) -> None:
         self.nodes = nodes
-        self.instructions = instructions
         self.runs = 0
         self.program: Callable[[list[Any]], None] | None = None
         self.compiled: Any = None  # what tiering.py keeps here
         self.live = live
         self.with_history, self.residuals, self.origins = history
+        kept = {*live, *self.residuals}
+        units = arranged(nodes, kept)
+        self.has_chains = len(units) < len(nodes) and len(units) <= _PROGRAM_LIMIT
+        self.instructions = _instructions(units if self.has_chains else nodes, kept)
 
 
 def make_plan(path: list[Any], live: tuple[int, ...], released: Collection[int]) -> Plan:
@@ -33,23 +39,35 @@ def make_plan(path: list[Any], live: tuple[int, ...], released: Collection[int])
     with_history = _with_history(path, live)
     residuals, origins = _reachable_history(path, with_history, released)
     needed = set(live) | residuals
-    kept = frozenset(needed)
     chosen = []
     for node in reversed(path):
         if node.operands and any([output.slot in needed for output in node.outputs]):
             chosen.append(node)
             needed.update([operand.slot for operand in node.operands])
+    return Plan(chosen[::-1], live, (with_history, tuple(sorted(residuals)), origins))
+
+
+def _instructions(units: list[Any], kept: set[int]) -> list[Any]:
+    """Return the instructions for records, and lists of records that are to be chains."""
     seen = set(kept)
     instructions = []
-    for node in chosen:  # from the last to the first: the first time a slot is seen here is its last use
-        operands = tuple([operand.slot for operand in node.operands])
+    for unit in reversed(units):  # from the last to the first: the first time a slot is seen here is its last use
+        if isinstance(unit, list):
+            needed = leading_to(unit, seen)
+            if not needed:
+                continue  # others compute again what they read of it
+            run = Chain(needed, seen)
+            operands, results = run.operands, run.results
+        else:
+            run = unit.run
+            operands = tuple([operand.slot for operand in unit.operands])
+            results = tuple([output.slot for output in unit.outputs])
+        unread = [slot for slot in results if slot not in seen]
         free = [slot for slot in dict.fromkeys(operands) if slot not in seen]
         seen.update(free)
-        results = tuple([output.slot for output in node.outputs])
-        free += [slot for slot in results if slot not in needed and slot not in kept]
-        instructions.append((node.run, operands, results if len(results) > 1 else results[0], tuple(free)))
+        instructions.append((run, operands, results if len(results) > 1 else results[0], (*free, *unread)))
     instructions.reverse()
-    return Plan(chosen[::-1], instructions, live, (with_history, tuple(sorted(residuals)), origins))
+    return instructions
 
 
 def _with_history(path: list[Any], live: tuple[int, ...]) -> frozenset[int]:
@@ -91,11 +109,11 @@ def _reachable_history(path: list[Any], roots: Collection[int], released: Collec
 def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseException], Any]) -> None:
     """Run the instructions over the environment (slot to value), in order; what depends on an error becomes a failure.
 
-    A plan that repeats is run as a straight-line Python function, which saves the walk over the instructions.
+    A plan that repeats, or has chains, is run as a straight-line Python function, which saves the walk over the instructions.
     """
     if plan.program is None:
         plan.runs += 1
-        if plan.runs == _RUNS_BEFORE_PROGRAM and len(plan.instructions) <= _PROGRAM_LIMIT:
+        if plan.has_chains or (plan.runs == _RUNS_BEFORE_PROGRAM and len(plan.instructions) <= _PROGRAM_LIMIT):
             plan.program = write_program(plan)
     with np.errstate(all="ignore"):
         if plan.program is not None:
@@ -104,7 +122,8 @@ def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseExceptio
                 return
             except Exception:  # the walk below runs again what raised, and gives the error to whoever reads its result
                 pass
-        _walk(plan.instructions, environment, failure)
+        instructions = _instructions(plan.nodes, {*plan.live, *plan.residuals}) if plan.has_chains else plan.instructions
+        _walk(instructions, environment, failure)
 
 
 _RUNS_BEFORE_PROGRAM = 8

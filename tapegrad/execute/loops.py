@@ -19,7 +19,7 @@ from .special_kernels import special_kernel
 from .windows import window_of
 
 FULL, ROW, COLUMN, TOTAL = "full", "row", "column", "total"  # a value for each element, row, column, or one for all
-MOST_STEPS = 48
+MOST_STEPS = 512
 MOST_OPERANDS = 24
 _REACH = 128  # stages: a record joins none that is farther back, so that a plan takes as long as it has records
 REDUCTIONS = {f"reduce_{name}": name for name in ("sum", "prod", "max", "min", "any", "all")}

@@ -209,8 +209,12 @@ def _reduction(name: str) -> Callable[..., bool]:
         groups = _groups(a.type.shape, axes)
         kept = [axis for axis, length in enumerate(a.type.shape) if length != 1 and axis not in axes]
         if not groups:  # of one element each
-            is_truth = name in ("reduce_any", "reduce_all") and dtype is dtypes.uint8
-            parts.formula("a != T(0)" if is_truth else "T(a)", dtype, shape, parts.shaped(a, shape))
+            expression = "T(a)"
+            if name in ("reduce_any", "reduce_all") and dtype is dtypes.uint8:
+                expression = "a != T(0)"
+            elif name == "reduce_sum" and dtype.is_floating_point:
+                expression = "T(a) + T(0)"  # a sum begins with 0, so that none is -0
+            parts.formula(expression, dtype, shape, parts.shaped(a, shape))
         elif len(groups) > 1:
             first = parts.row(name, a, axes=groups[-1], keepdims=True)
             parts.row(name, first, axes=axes, keepdims=keepdims)

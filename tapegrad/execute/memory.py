@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from typing import Any
 
 from ..tape.types import Shape
@@ -56,6 +57,42 @@ class Written:
         self.count = count
         self.step = step
         self.combinations = combinations
+
+
+class Room:
+    """Places in memory that is used again: the smallest free part that is large enough is taken, else there is more memory."""
+
+    ALIGNMENT = 64
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[tuple[int, int]] = []  # from here to there, in order; none adjoins another
+
+    def take(self, size: int) -> tuple[int, int]:
+        """Return where a part of this size (in bytes) begins and ends."""
+        size = -(-size // self.ALIGNMENT) * self.ALIGNMENT
+        enough = [(end - begin, begin) for begin, end in self._free if end - begin >= size]
+        if enough:
+            length, begin = min(enough)
+            self._free.remove((begin, begin + length))
+            if length > size:
+                insort(self._free, (begin + size, begin + length))
+        else:
+            begin = self._free.pop()[0] if self._free and self._free[-1][1] == self.size else self.size
+            self.size = begin + size
+        return begin, begin + size
+
+    def give_back(self, part: tuple[int, int]) -> None:
+        """Let a part be taken again."""
+        begin, end = part
+        if begin == end:
+            return
+        place = bisect(self._free, part)
+        if place < len(self._free) and self._free[place][0] == end:
+            end = self._free.pop(place)[1]
+        if place and self._free[place - 1][1] == begin:
+            begin = self._free.pop(place - 1)[0]
+        insort(self._free, (begin, end))
 
 
 def stored_kind(kind: str) -> str:

@@ -26,11 +26,12 @@ from .arenas import arenas
 from .executor import EXECUTE, HELP
 from .kernel_source import Writer, combination
 from .loops import SAME, Call, Fusion, Loop, Special
-from .memory import SIZES, Memory, Number, Written
+from .memory import SIZES, Memory, Number, Room, Written
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
 
-_ALIGNMENT = 64
+_ALIGNMENT = Room.ALIGNMENT
+_SHOWN = 4096  # records
 _ELEMENTS = tuple.__basicsize__  # where a tuple has the addresses of its elements
 
 
@@ -49,8 +50,10 @@ class Program:
         _programs.add(self)
         shown = {*live, *residuals}
         made = {output.slot for node in nodes for output in node.outputs}
-        self.fusion = Fusion(nodes, shown & made, layouts, numbers)
-        assembly = _Assembly(self.fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
+        fusion = Fusion(nodes, shown & made, layouts, numbers)
+        # For those who look at a program; that of a long one would be much for Python's collector to go through each time.
+        self.fusion: Any = fusion if len(nodes) <= _SHOWN else None
+        assembly = _Assembly(fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self._machine = assembly.finish()
         self.source = self._machine.source
         self.kernels = list(self._machine.kernels)
@@ -60,7 +63,7 @@ class Program:
         self._function: Any = None
         self._enter_numbers: Any = None
         self._numbers: Any = None  # the environment whose numbers are in memory, where that can be told
-        self._calls_numpy = any([isinstance(stage, Call) for stage in self.fusion.stages])
+        self._calls_numpy = any([isinstance(stage, Call) for stage in fusion.stages])
 
     def be_free(self) -> None:
         """Be as a program is that nobody runs."""
@@ -219,7 +222,8 @@ class _Assembly:
         self.layouts = layouts
         self.words = _Words()
         self.cells: dict[int, int] = {}  # of a slot in memory: the word with its address
-        self.arena_size = 0
+        self.arena = Room()
+        self.parts: dict[int, tuple[int, int]] = {}  # of a slot: where it lies in the arena
         self.lines: list[str] = []
         self.number_lines: list[str] = []
         self.names: dict[str, Any] = {"ndarray": np.ndarray, "empty": np.empty, "asarray": np.asarray}
@@ -235,7 +239,9 @@ class _Assembly:
         if known:
             code = "".join([f"values[{slot}], " for slot in known])
             self.number_lines.append(f"if ({code}) != {tuple(known.values())}: raise LayoutChanged")
-        for stage in _in_order(fusion):
+        order = _in_order(fusion)
+        self.dying = _last_reads(fusion, order)
+        for stage in order:
             if isinstance(stage, Call):
                 self._call(stage.node)
             else:
@@ -388,11 +394,13 @@ class _Assembly:
         for step in stage.steps.values():
             if step.is_stored and not step.is_shown:
                 numel = max(step.type.numel, 1)
-                offset = self._reserve(SIZES[step.kind] * numel)
-                cell = self._cell(step.slot)
-                self.words.put(cell, offset, _OF_ARENA)
+                part = self.parts[step.slot] = self.arena.take(SIZES[step.kind] * numel)
+                self.words.put(self._cell(step.slot), part[0], _OF_ARENA)
         for written in stage.written if isinstance(stage, Special) else [self._loop(stage)]:
             self._instruction(written, stage)
+        for slot in self.dying.get(stage.place, ()):
+            if slot in self.parts:
+                self.arena.give_back(self.parts.pop(slot))
 
     def _loop(self, loop: Loop) -> Written:
         return self.fusion.forms.of_loop(loop, lambda: Writer(loop).write())
@@ -401,14 +409,17 @@ class _Assembly:
         self.is_alone |= written.is_alone
         chunks = -(-written.count // written.step)
         partials: dict[int, int] = {}
+        taken: list[tuple[int, int]] = []
         words: list[Memory] = []
         for memory in written.words:
             if memory.what == "partial":
                 slot, length = memory.value
-                partials[slot] = self._reserve(8 * length * chunks)
+                taken.append(self.arena.take(8 * length * chunks))
+                partials[slot] = taken[-1][0]
                 words.append(Memory("arena", partials[slot]))
             elif memory.what == "scratch":
-                words.append(Memory("arena", self._reserve(memory.value * chunks)))
+                taken.append(self.arena.take(memory.value * chunks))
+                words.append(Memory("arena", taken[-1][0]))
             else:
                 words.append(memory)
         self.instructions.append((written.source, words, written.count, written.step))
@@ -420,12 +431,8 @@ class _Assembly:
             kernels.note_records(source, [f"the rest of reduce_{step.reduction}"])
             given = [Memory("arena", partials[step.slot]), Memory("cell", step.slot), Memory("word", count), Memory("word", length)]
             self.instructions.append((source, given, length, max(length, 1)))
-
-    def _reserve(self, size: int) -> int:
-        """Return the place in the arena of memory of this size."""
-        place = self.arena_size
-        self.arena_size += -(-size // _ALIGNMENT) * _ALIGNMENT
-        return place
+        for part in taken:
+            self.arena.give_back(part)
 
     # The end
 
@@ -438,7 +445,7 @@ class _Assembly:
         source = "".join(
             [f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]]) for name, lines in functions.items()]
         )
-        machine = _Machine(self.words, self.arena_size, source, self.names)
+        machine = _Machine(self.words, self.arena.size, source, self.names)
         machine.table = self.words.ask(4 * len(self.instructions))
         machine.runs = self.runs
         for kernel, given, count, step in self.instructions:
@@ -499,6 +506,25 @@ def _in_order(fusion: Fusion) -> list[Any]:
             order.append(turn)
         is_call = not is_call
     return order
+
+
+def _last_reads(fusion: Fusion, order: list[Any]) -> dict[int, list[int]]:
+    """Return for each stage (by its place) the slots whose memory nobody reads after it: those that it makes, or reads last."""
+    last: dict[int, int] = {}
+    for turn in order:
+        for stage in [] if isinstance(turn, Call) else turn:
+            last.update(dict.fromkeys(stage.steps, stage.place))
+            read = [given.slot for given in stage.inputs()]
+            while read:
+                slot = read.pop()
+                last[slot] = stage.place
+                window = fusion.window_of(slot)
+                if window is not None:
+                    read += [given.slot for given in window.inputs()]
+    found: dict[int, list[int]] = {}
+    for slot, place in last.items():
+        found.setdefault(place, []).append(slot)
+    return found
 
 
 def _needs(fusion: Fusion, stage: Any) -> set[int]:

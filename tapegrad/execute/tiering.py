@@ -8,6 +8,7 @@ program once it has cost as much by itself as making one takes.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +20,10 @@ from .interpreter import Plan, run_plan
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
 _HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
-_DRAFT = 2.5e-4  # seconds that making a program takes for a record
+_DRAFT = 1.5e-4  # seconds that making a program takes for a record
 _MOST_STRUCTURES = 20_000
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
+_MOST_MISSES = 64  # runs, after one another, that none of these is for: then the plan is interpreted from now on
 
 
 def _threshold() -> float:
@@ -44,6 +46,10 @@ class Refused(Exception):  # noqa: N818 - it is no error yet, and is always caug
     """A kernel met data that it does not take; the interpreter raises the error."""
 
 
+class Raised(Exception):  # noqa: N818 - as above
+    """A record of the plan raises for the values that it was to be compiled with; it may not for others."""
+
+
 class Structure:
     """What plans have cost that have the same records, over whatever shapes."""
 
@@ -58,7 +64,8 @@ _structures: dict[Any, Structure] = {}
 
 
 def _structure_of(plan: Plan) -> Structure:
-    key = (plan.live, *[(node.primitive.name, node.slot, *[operand.slot for operand in node.operands]) for node in plan.nodes])
+    records = [(node.primitive.name, node.slot, *[operand.slot for operand in node.operands]) for node in plan.nodes]
+    key = hash((plan.live, *records))  # a long plan's records would take much memory
     found = _structures.get(key)
     if found is None:
         if len(_structures) >= _MOST_STRUCTURES:
@@ -70,7 +77,7 @@ def _structure_of(plan: Plan) -> Structure:
 class Compiled:
     """The compiled forms of a plan, one for each way its values were laid out, and what it has cost until it had one."""
 
-    __slots__ = ("structure", "cost", "worth", "spent", "draft", "programs", "is_hopeless")
+    __slots__ = ("structure", "cost", "worth", "spent", "draft", "programs", "misses", "is_hopeless")
 
     def __init__(self, plan: Plan) -> None:
         self.structure = _structure_of(plan)
@@ -79,6 +86,7 @@ class Compiled:
         self.spent = 0.0
         self.draft: Any = None  # a program whose kernels are being compiled
         self.programs: list[Any] = []  # the one that ran last comes first
+        self.misses = 0
         self.is_hopeless = False
 
     def run(self, plan: Plan, environment: list[Any]) -> bool:
@@ -93,8 +101,18 @@ class Compiled:
             if place:
                 self.programs.remove(program)
                 self.programs.insert(0, program)
+            self.misses = 0
             return True
-        program = self._advance(plan, environment)
+        if len(self.programs) == _MOST_LAYOUTS:
+            self.misses += 1
+            if self.misses > _MOST_MISSES:  # it takes long to find that there is none: parts of them may have been run
+                self.programs.clear()
+                self.is_hopeless = True
+        try:
+            program = self._advance(plan, environment)
+        except Raised:
+            self.spent = 0.0
+            return False
         if program is None:
             return False
         self.programs.insert(0, program)
@@ -142,9 +160,9 @@ def run_compiled(
 
 
 def draft_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -> Any:
-    """Return a plan's program without its kernels, made from one run to see how values are laid out; None if that raises.
+    """Return a plan's program without its kernels, made from one run to see how values are laid out; None if it has none.
 
-    Integers may be compiled in, unless others have come since this was done.
+    Raises Raised if the run does. Integers may be compiled in, unless others have come since this was done.
     """
     from .program import Program, layout_of
 
@@ -160,9 +178,11 @@ def draft_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -
                 value = part = None
                 for slot in free:
                     values[slot] = None
-    except Exception:  # it is the interpreter that gives the error to whoever reads the result
-        return None
+    except Exception as error:  # it is the interpreter that gives it to whoever reads the result
+        raise Raised from error
     found = {slot: layout for slot, layout in layouts.items() if layout is not None}
+    collects = gc.isenabled()
+    gc.disable()  # nothing of what is made here is garbage before it is done, and there is much of it for a long plan
     try:
         numbers = {slot: value for slot, value in enumerate(environment) if knows_numbers and value.__class__ is int}
         return Program(plan.nodes, plan.live, plan.residuals, found, numbers)
@@ -172,6 +192,9 @@ def draft_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -
         text = f"{type(error).__name__}: {error}"
         warn_once("not written", f"a plan cannot be compiled, so it is interpreted. This is a mistake in tapegrad; please report {text}")
         return None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def compile_plan(plan: Plan, environment: list[Any], knows_numbers: bool = True) -> Any:

@@ -39,7 +39,7 @@ _KINDS = {
 class Check:
     """The check of a function's arguments: call it with them."""
 
-    __slots__ = ("name", "names", "kinds", "classes")
+    __slots__ = ("name", "names", "kinds", "classes", "free")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         code = function.__code__
@@ -47,9 +47,12 @@ class Check:
         self.names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.kinds = {name: _KINDS.get(function.__annotations__.get(name, "")) for name in self.names}
         self.classes = tuple([kind and kind.expected for kind in self.kinds.values()])  # what passes at once, in order
+        self.free = next((place for place, kind in enumerate(self.classes) if kind is not None), len(self.classes))
 
     def __call__(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Raise PyTorch's TypeError for an argument that must be an int or a bool and is not."""
+        if len(arguments) <= self.free and not options:  # most often there are but tensors
+            return
         for expected, value in zip(self.classes, arguments):  # noqa: B905 - what is left over is for the function to refuse
             if expected is not None and value.__class__ is not expected:
                 self._look_at(arguments, options)
@@ -105,10 +108,12 @@ def _found(value: Any) -> str:
 def checked(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let a function check its arguments that are ints or bools."""
     check = Check(function)
+    first = next((place for place, expected in enumerate(check.classes) if expected is not None), len(check.classes))
 
     @functools.wraps(function)
     def checking(*arguments: Any, **options: Any) -> Result:
-        check(arguments, options)
+        if options or len(arguments) > first:
+            check(arguments, options)
         return function(*arguments, **options)
 
     return checking

@@ -12,6 +12,7 @@ from ..return_types import return_type
 from ..tape.aliases import in_place
 from ..tape.checks import check_writable
 from ..tape.record import here, record
+from ..tape.updates import step_again
 from ..tensor import Tensor
 from .declare import accepts_out, c_name, operand, require_tensor, write_out, wrong_type
 from .in_place import augmented, in_place_method, in_place_methods
@@ -401,11 +402,14 @@ METHODS.update(
 )
 METHODS.update(in_place_methods("subtract true_divide xlogy", METHODS))
 _general_add_in_place = METHODS["add_"]
+_general_sub_in_place = METHODS["sub_"]
 
 
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Add ``alpha * other`` in place, and return the tensor."""
     if alpha.__class__ is float and isinstance(other, Tensor):
+        if step_again(self, other, alpha):
+            return self
         old, new = self._node.type, other._node.type
         if old.dtype is new.dtype and old.shape == new.shape and old.strides == new.strides and old.dtype.is_floating_point:
             check_writable(self)  # an optimiser's step: nothing is to be cast or broadcast
@@ -413,7 +417,14 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return _general_add_in_place(self, other, alpha=alpha)
 
 
-METHODS["add_"] = add_
+def sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Subtract ``alpha * other`` in place, and return the tensor."""
+    if alpha.__class__ is float and isinstance(other, Tensor) and step_again(self, other, -alpha, "SubBackward0"):
+        return self
+    return _general_sub_in_place(self, other, alpha=alpha)
+
+
+METHODS.update(add_=add_, sub_=sub_)
 
 
 def _polygamma_method(self: Any, n: int) -> Any:

@@ -83,6 +83,8 @@ def _named(function: Function, name: str, summary: str) -> Function:
 
 def operand(name: str, value: Any, argument: str, position: int) -> Any:
     """Return a value as an operand (a tensor or a number) of function `name`, or raise PyTorch's TypeError."""
+    if value.__class__ is Tensor:
+        return value
     found = operators.operand_from(value)
     if found is None:
         raise wrong_type(name, argument, position, "Tensor", value)

@@ -21,7 +21,7 @@ from ..primitives.scatter_reduction import scatter_reduce as scatter_reduce_row
 from ..primitives.type_rules import broadcast_shapes, normalise_axis
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
-from ..tape.record import here, read, record
+from ..tape.record import here, look_at, record
 from ..tensor import Tensor
 from .declare import accepts_names, accepts_out, operand, require_tensor, warn_once
 from .in_place import in_place_methods, write
@@ -41,7 +41,7 @@ def _is_known(positions: Any) -> bool:
 
 def _check_known(positions: Any, axis: int, size: int, error: type[Exception] = RuntimeError, prefix: str = "") -> None:
     if _is_known(positions):
-        check_range(read(positions), axis, size, error, prefix)
+        check_range(look_at(positions), axis, size, error, prefix)
 
 
 def _axis_and_size(name: str, input: Any, dim: int, positions: Any) -> tuple[int, int]:
@@ -180,7 +180,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     axis, _ = _axis_and_size("index_select", input, dim, index)
     result = record(row_indexing.index_select, (input, index), (axis,))
     if _is_known(index):
-        row_indexing.check_selected(input.shape or (1,), read(index), axis)
+        row_indexing.check_selected(input.shape or (1,), look_at(index), axis)
     return result
 
 
@@ -192,7 +192,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     start = here()
     result = record(row_indexing.index_add, (input, index, source if alpha == 1 else source * alpha), (axis,))
     if 0 not in input.shape and _is_known(index):
-        row_indexing.check_added(read(index), (size, *input.shape[1:]), axis)
+        row_indexing.check_added(look_at(index), (size, *input.shape[1:]), axis)
     return show("IndexAddBackward0", result, start)
 
 
@@ -212,7 +212,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     name = "IndexFillBackward1" if isinstance(value, Tensor) else "IndexFillBackward0"
     result = record(row_indexing.index_fill, (input, index, operand("index_fill", value, "value", 4)), (axis,), name)
     if _is_known(index):
-        row_indexing.check_filled(read(index), axis, size)
+        row_indexing.check_filled(look_at(index), axis, size)
     return result
 
 
@@ -272,7 +272,7 @@ def _check_long(name: str, positions: Any, argument: str) -> None:
 def _check_flat(positions: Any, numel: int) -> None:
     if not _is_known(positions):
         return
-    outside = first_outside(read(positions), -numel, numel)
+    outside = first_outside(look_at(positions), -numel, numel)
     if outside is not None:
         raise IndexError(f"out of range: tried to access index {outside} on a tensor of {numel} elements.")
 

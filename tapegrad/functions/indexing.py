@@ -21,7 +21,7 @@ from ..primitives.positions import check_number, fill_value
 from ..tape.aliases import in_place, make_view
 from ..tape.buffers import is_concrete
 from ..tape.checks import check_writable
-from ..tape.record import read
+from ..tape.record import look_at, read
 from ..tape.segment import in_grad_mode
 from ..tape.types import Shape
 from ..tensor import Tensor
@@ -98,7 +98,7 @@ class Plan:
             found += parts
         if 0 not in result_shape(self.shape, [tensor._node.type for tensor in found], tuple(pattern)):
             sizes = [size for size, kind in zip(self.shape, pattern, strict=True) if kind == "i"]
-            check_positions([read(tensor) if is_concrete(tensor) else None for tensor in found], sizes)
+            check_positions([look_at(tensor) if is_concrete(tensor) else None for tensor in found], sizes)
         return found, tuple(pattern)
 
     def check_mask(self, axis: int, mask: Tensor) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..primitives import masking as rows
 from ..tape.buffers import is_concrete
-from ..tape.record import read, record
+from ..tape.record import look_at, record
 from ..tensor import Tensor
 from .declare import accepts_out, operand, require_tensor
 from .in_place import in_place_method, in_place_methods
@@ -46,7 +46,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     require_tensor("masked_scatter", mask, "mask", 2)
     result = rows.masked_scatter(input, mask, require_tensor("masked_scatter", source, "source", 3))
     if is_concrete(mask) and not mask._is_stale:
-        rows.check_count(read(mask), tuple(result.shape), source._node.type.numel)
+        rows.check_count(look_at(mask), tuple(result.shape), source._node.type.numel)
     return result
 
 

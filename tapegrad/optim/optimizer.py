@@ -136,12 +136,13 @@ class Optimizer:
         """Forget the gradients of the parameters; with `set_to_none` False, set them to zero."""
         for group in self.param_groups:
             for parameter in group["params"]:
+                if set_to_none:
+                    parameter.grad = None
+                    continue
                 gradient = parameter._grad
                 if gradient is None:
                     continue
-                if set_to_none:
-                    parameter._grad = None
-                elif gradient.grad_fn is not None:
+                if gradient.grad_fn is not None:
                     gradient.detach_().zero_()
                 else:
                     gradient.requires_grad_(False).zero_()

@@ -73,7 +73,11 @@ class SGD(ParameterwiseOptimizer):
         gradient = direction(parameter, gradient, group["maximize"], group["weight_decay"])
         if group["momentum"] != 0:
             gradient = self._with_momentum(parameter, gradient, group)
-        put(parameter, parameter - gradient * as_scalar(group["lr"]))
+        rate = as_scalar(group["lr"])
+        if rate.__class__ is float:
+            parameter.add_(gradient, alpha=-rate)
+        else:
+            put(parameter, parameter - gradient * rate)
 
     def _with_momentum(self, parameter: Any, gradient: Any, group: Group) -> Any:
         momentum, dampening = group["momentum"], group["dampening"]

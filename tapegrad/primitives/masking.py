@@ -31,10 +31,7 @@ def _masked_fill_type(a: Type, mask: Type, value: Type) -> Any:
         )
     if value.dtype.is_complex and not a.dtype.is_complex:
         raise overflow(a.dtype.name)
-    shape, strides = type_rules.broadcast("masked_fill", (a, mask))
-    if shape == a.shape and type_rules.is_dense(a.shape, a.strides):
-        strides = a.strides
-    return a.dtype, shape, strides
+    return a.dtype, type_rules.broadcast_shapes("masked_fill", a.shape, mask.shape)
 
 
 def _masked_fill_kernel(types: Sequence[Type]) -> str | None:

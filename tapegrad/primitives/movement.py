@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..layout import preserved_strides
 from ..tape.types import Shape, Type, contiguous_strides
 from . import batching
@@ -296,6 +297,23 @@ slice_axis = linear(
 )
 
 
+def _slice_first(types: Sequence[Type], axis: int, length: int, step: int) -> Any:
+    """Slices along the first axis from a Python number on, as in loops over time and of what gates share."""
+    if axis or not types[1].is_number:
+        return None
+    size, extent = types[0].shape[0], length * step
+
+    def run(a: Any, start: int) -> Any:
+        if start < 0:
+            start += size
+        return a[start : start + extent : step]
+
+    return run
+
+
+slice_axis.specialise = _slice_first
+
+
 def _pad_slice(g: Any, start: Any, axis: int, size: int, step: int) -> Any:
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
     result[_along(axis, size, start, g.shape[axis], step)] = g
@@ -337,6 +355,18 @@ def _select(a: Any, index: Any, axis: int) -> Any:
     return a[(slice(None),) * axis + (int(index), ...)]
 
 
+def _select_first(types: Sequence[Type], axis: int) -> Any:
+    """The same of the first axis and a Python integer."""
+    if axis or not types[1].is_number or types[1].dtype is dtypes.bool:
+        return None
+    size = types[0].shape[0]
+
+    def run(a: Any, index: int) -> Any:
+        return a[index, ...] if -size <= index < size else _select(a, index, axis)
+
+    return run
+
+
 def _select_type(a: Type, index: Type, axis: int) -> Any:
     return a.dtype, (*a.shape[:axis], *a.shape[axis + 1 :]), (*a.strides[:axis], *a.strides[axis + 1 :])
 
@@ -373,6 +403,7 @@ select = linear(
     ],
     torch=lambda torch, a, index, axis: a.select(axis, int(index)),
 )
+select.specialise = _select_first
 
 
 # Pad

@@ -24,9 +24,10 @@ REDUCTIONS = ("none", "mean", "sum")
 
 def which_count(index: Any, size: int, ignore: Any) -> Any:
     """Return which places of a target are not ignored, or None for all of them; raise IndexError for one out of range."""
-    is_class = 0 <= ignore < size
-    if not is_class and (index.size == 0 or index.view(np.uint64).max() < size):  # as unsigned, negative ones are large
-        return None
+    if not 0 <= ignore < size:
+        unsigned = index.view(np.uint64)  # negative ones are large
+        if not index.size or unsigned.item(unsigned.argmax()) < size:  # `max` takes microseconds to begin
+            return None
     counted = index != ignore
     outside = counted & ((index < 0) | (index >= size))
     if outside.any():

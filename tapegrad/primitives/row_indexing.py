@@ -16,6 +16,7 @@ from .batching import grid
 from .declare import Primitive, Sample, linear, other
 from .gathering import gather, scatter, scatter_add, with_axis
 from .positions import add_rows, check_range, fill_value, first_outside
+from .type_rules import broadcast
 
 
 def _check_vector(message: str, index: Type, error: type[Exception] = IndexError) -> None:
@@ -295,7 +296,7 @@ def _index_fill_type(a: Type, index: Type, value: Type, axis: int) -> Any:
         )
     if value.dtype.is_complex and not a.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return a.dtype, a.shape
+    return a.dtype, *broadcast("index_fill", (a,))
 
 
 def _index_fill_vjp(g: Any, b: Any, types: Any, needs: Any, axis: int) -> Any:

@@ -27,7 +27,7 @@ from .selecting import (
     require_nonempty,
     with_reduced_axes,
 )
-from .type_rules import reduced_shape, result_dtype
+from .type_rules import broadcast, reduced_shape, result_dtype
 
 __all__ = ["kthvalue", "median", "median_value", "mode", "nanmedian", "nanmedian_value", "searchsorted", "sort", "topk"]
 
@@ -65,7 +65,8 @@ def _sort(a: Any, axis: int, descending: bool, stable: bool) -> tuple[Any, Any]:
 def _sort_type(a: Type, axis: int, descending: bool, stable: bool) -> Any:
     if a.dtype.is_complex:
         raise RuntimeError("Sort does not support complex dtypes on CPU")
-    return (a.dtype, a.shape), (dtypes.int64, a.shape)
+    place = broadcast("sort", (a,))
+    return (a.dtype, *place), (dtypes.int64, *place)
 
 
 sort = along(

@@ -175,10 +175,13 @@ def normalise_axis(axis: int, ndim: int) -> int:
     return axis + size if axis < 0 else axis
 
 
+_ALL_AXES = tuple([tuple(range(ndim)) for ndim in range(8)])
+
+
 def normalise_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Return axes counted from the front, all of them for None or (), or raise for one out of range or met twice."""
     if axes is None:
-        return tuple(range(ndim))
+        return _ALL_AXES[ndim] if ndim < len(_ALL_AXES) else tuple(range(ndim))
     given: Sequence[Any] = axes if isinstance(axes, (tuple, list)) else (axes,)
     if len(given) == 0:
         return tuple(range(ndim))

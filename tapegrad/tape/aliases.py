@@ -125,7 +125,7 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
             make_leaf(result, tensor)
         if not _take_slot(tensor, result):
             take_place(tensor, result)
-        tensor._version_count += 1
+        count_version(tensor)
         return tensor
     root = tensor._root()
     if state.inference and not root._node.type.is_inference and result._node.type.is_inference:
@@ -146,11 +146,23 @@ def in_place(tensor: Any, result: Any, name: str | None = None) -> Any:
 
 def _is_plain(tensor: Any) -> bool:
     """Whether nothing but its value is to be thought of when the tensor is written: no alias, no history that stays."""
-    if tensor._alias_of is not None or tensor._views is not None or tensor._is_shared or tensor._own_version is not None:
+    if tensor._alias_of is not None or tensor._is_shared or state.inference or checks.inplace_checks:
         return False
-    if state.inference or checks.inplace_checks:
-        return False
-    return not tensor._node.type.requires_grad or bool(tensor.is_leaf)
+    if tensor._views:
+        if live_views(tensor):
+            return False
+        tensor._views = []
+    if not tensor._node.type.requires_grad or (tensor._home is None and is_concrete(tensor)):
+        return True
+    return bool(tensor.is_leaf)
+
+
+def count_version(root: Any) -> None:
+    """Count a version of a tensor that is no alias."""
+    if root._own_version is None:
+        root._version_count += 1
+    else:
+        root._own_version[0] += 1
 
 
 def _way_from(base: Any, view: Any) -> tuple[tuple[Link, ...], tuple[Any, ...]]:

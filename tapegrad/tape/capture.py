@@ -11,6 +11,7 @@ import traceback
 from sys import getrefcount
 from typing import Any
 
+from .aliases import count_version
 from .buffers import is_concrete, live_views
 from .materialise import materialise, replay_captured
 from .record import new_tensor_of, read
@@ -42,7 +43,7 @@ class Capture:
     def end_early(self) -> None:
         """Go on as ordinary code: the segment ends before the function does."""
         self.is_broken = True
-        end, _ = self.segment.detached or (self.segment.node, None)
+        end = self.segment.detached[0] if self.segment.detached else self.segment.node
         self.why = f"it reads a value, in {_place_in_user_code()}"
         if end.is_full:
             size = f"{end.length:,} operations with results of {end.nbytes / 2**30:.1f} GiB"
@@ -61,6 +62,8 @@ class Capture:
             raise CannotCapture(self.why or "it records more than one segment of the tape holds")
         if segment.retained or segment.versions or segment.shared or segment.urgent:
             raise CannotCapture("it retains gradients of values on the way, or works on memory that is shared with NumPy")
+        for result in results:
+            _cut_loose(result)
         found = Captured(self, segment, results)
         materialise(segment, found.watch)
         if found.why:
@@ -77,9 +80,8 @@ class Captured:
         self.trace: Any = segment.node
         self.plan: Any = None
         self.results = results
-        self.released = set(segment.released)
+        self.released = segment.released
         self.composed = segment.composed
-        self.serial = segment.serial
         self.values = [None if hasattr(value, "_node") else value for value in segment.values]
         self.sources: list[tuple[int, str, Any, Any]] = []  # slot, where from, what there, type
         self.origins = [slot for slot, origin in segment.origins.items() if origin.__class__ is not tuple]
@@ -87,7 +89,7 @@ class Captured:
         self.outputs: list[tuple[int, Any]] = []  # place in the results, node
         self.passed: list[tuple[int, Any]] = []  # place in the results, tensor (or place in the arguments)
         self.written: list[tuple[Any, Any]] = []  # tensor (or place in the arguments), node
-        self.gradients: list[tuple[Any, Any]] = []  # leaf (or place in the arguments), node
+        self.gradients: list[tuple[Any, Any, bool]] = []  # leaf (or place in the arguments), node, whether its `grad` is written to
         self.needs: list[tuple[Any, bool, Any]] = []  # leaf, whether it has a grad before the call, its type
         # Whether a tensor is an argument, or held by the function and an argument too, cannot be told from one call: where
         # the next has another tensor, it is captured again.
@@ -131,14 +133,15 @@ class Captured:
         results = {id(result): place for place, result in enumerate(self.results) if hasattr(result, "_node")}
         arguments = {id(argument): place for place, argument in enumerate(self.capture.arguments)}
         held = {id(tensor): tensor for _, what, tensor, _ in self.sources if what == HELD}
-        leaves = {id(leaf._grad): leaf for leaf, _, _ in self.capture.first_notes.values() if leaf._grad is not None}
+        leaves = {id(leaf._grad): (leaf, leaf._grad is old) for leaf, _, old in self.capture.first_notes.values() if leaf._grad is not None}
         for slot in plan.live:
             tensor = values[slot]
             node = tensor._node
             if tensor._alias_of is not None or live_views(tensor):
                 self.why = "it makes a view that is there after it"
             elif id(tensor) in leaves:
-                self.gradients.append((leaves[id(tensor)], node))
+                leaf, is_written = leaves[id(tensor)]
+                self.gradients.append((leaf, node, is_written))
             elif id(tensor) in arguments or id(tensor) in held:
                 self.written.append((held.get(id(tensor), arguments.get(id(tensor))), node))
                 continue
@@ -158,7 +161,7 @@ class Captured:
     def _drop_tensors(self) -> None:
         """Hold no tensor of the captured call itself, but those that the function holds too."""
         places = {id(argument): place for place, argument in enumerate(self.capture.arguments)}
-        self.gradients = [(places.get(id(leaf), leaf), node) for leaf, node in self.gradients]
+        self.gradients = [(places.get(id(leaf), leaf), node, is_written) for leaf, node, is_written in self.gradients]
         self.leaves = {slot: places.get(id(leaf), leaf) for slot, leaf in self.leaves.items()}
         self.needs = [(places.get(id(leaf), leaf), has, type_) for leaf, has, type_ in self.needs]
         sources = [(slot, what, places.get(id(where), where), type_) for slot, what, where, type_ in self.sources]
@@ -186,19 +189,23 @@ class Captured:
                 return False
         for _, what, where, type_ in self.sources:
             tensor = arguments[where] if where.__class__ is int else where
+            if what == HELD and any([tensor is argument for argument in arguments]):
+                return False
             if what == GRADIENT:
                 tensor = tensor._grad
                 if tensor is None:
                     return False
-            if tensor._is_stale or tensor._is_shared or tensor._alias_of is not None:
-                return False
-            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None):
+            if tensor._node.type is not type_ or (type_.requires_grad and tensor._home is not None) or not _can_be_read(tensor):
                 return False
         for leaf, has, type_ in self.needs:
             gradient = (arguments[leaf] if leaf.__class__ is int else leaf)._grad
             if (gradient is not None) != has or (has and gradient._node.type is not type_):
                 return False
-        return True
+        written = [where for where, _ in self.written]
+        tensors = [arguments[where] if where.__class__ is int else where for where in written]
+        leaves = [leaf for leaf, _, is_written in self.gradients if is_written]
+        tensors += [(arguments[leaf] if leaf.__class__ is int else leaf)._grad for leaf in leaves]
+        return all([_is_alone(tensor) and not live_views(tensor) for tensor in tensors])
 
     def replay(self, arguments: list[Any]) -> list[Any]:
         """Put the captured segment together anew, with these arguments; return the results."""
@@ -214,23 +221,17 @@ class Captured:
         segment = Segment(NO_SEGMENT.node)
         segment.origins = {slot: tensors[slot] for slot in self.origins if slot in tensors}
         segment.leaves = {slot: arguments[leaf] if leaf.__class__ is int else leaf for slot, leaf in self.leaves.items()}
-        segment.released = set(self.released)
-        if self.composed is not None:
-            segment.composed = {
-                slot: (name, (segment.serial, begin[1]) if begin[0] == self.serial else begin)
-                for slot, (name, begin) in self.composed.items()
-            }
+        segment.released = self.released
+        segment.composed = self.composed
         results = list(self.results)
         for where, node in self.written:
-            tensor = arguments[where] if where.__class__ is int else where
-            if is_concrete(tensor):
-                del tensor._array
-            tensor._segment, tensor._node, tensor._home = segment, node, None
-            tensor._version_count += 1
-            values[node.slot] = tensor
-        for where, node in self.gradients:
+            values[node.slot] = _write(arguments[where] if where.__class__ is int else where, segment, node)
+        for where, node, is_written in self.gradients:
             leaf = arguments[where] if where.__class__ is int else where
-            leaf._grad = values[node.slot] = new_tensor_of(segment, node)
+            if is_written:
+                values[node.slot] = _write(leaf._grad, segment, node)
+            else:
+                leaf._grad = values[node.slot] = new_tensor_of(segment, node)
         for place, node in self.outputs:
             if values[node.slot] is None:
                 values[node.slot] = new_tensor_of(segment, node)
@@ -239,6 +240,40 @@ class Captured:
             results[place] = arguments[where] if where.__class__ is int else where
         replay_captured(segment, self.trace, self.plan, values)
         return results
+
+
+def _cut_loose(result: Any) -> None:
+    """Let a detached result be a tensor of its own, where nobody else has what it was detached from."""
+    if not getattr(result, "_is_detached", False) or any([link[0] != "detach" for link in result._chain]):
+        return
+    root = result._alias_of
+    # Held by the result, the segment, this variable, and the call that counts.
+    if getrefcount(root) <= 4 and len(live_views(root)) == 1 and not is_concrete(root) and root._version_count == 0:
+        result._alias_of, result._chain, result._chain_numbers, result._is_detached = None, (), (), False
+        result._own_version = None
+
+
+def _can_be_read(tensor: Any) -> bool:
+    """Whether a tensor's value is there, and no array outside has it; a view without a gradient of its own will do."""
+    if tensor._alias_of is None:
+        return not (tensor._is_stale or tensor._is_shared)
+    return not (tensor._node.type.requires_grad or tensor._is_shared or tensor._alias_of._is_shared)
+
+
+def _is_alone(tensor: Any) -> bool:
+    """Whether a tensor's value is not that of another, or of an array outside."""
+    return not (tensor._is_stale or tensor._is_shared) and tensor._alias_of is None
+
+
+def _write(tensor: Any, segment: Segment, node: Any) -> Any:
+    """Let a tensor stand for another value, as an in-place operation does; return it."""
+    if is_concrete(tensor):
+        del tensor._array
+    tensor._segment, tensor._node, tensor._home = segment, node, None
+    if tensor._views:
+        tensor._views = []  # none of them is alive
+    count_version(tensor)
+    return tensor
 
 
 def _is_written(tensor: Any, segment: Segment) -> bool:

@@ -6,6 +6,7 @@ adjoints arrive. It is kept at the trace; met again, the adjoints and residuals 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from .modes import mode
@@ -24,10 +25,11 @@ class LongSweep:
 
     ``inputs`` are the outside values: the slot there, and the slot of the adjoint or of the residual in the sealed segment.
     ``arrivals`` are the slots of outside values of the sealed segment and the cotangents that arrived there, in order: an
-    output, or the slot of an adjoint that was handed on as it was. ``nodes`` are the records to release.
+    output, or the slot of an adjoint that was handed on as it was. ``nodes`` are the records to release, ``released`` their slots,
+    and ``needed`` the slots of the residuals that are kept all the same (None: not known yet).
     """
 
-    __slots__ = ("begin", "end", "values", "inputs", "arrivals", "nodes")
+    __slots__ = ("begin", "end", "values", "inputs", "arrivals", "nodes", "released", "needed")
 
     def __init__(self, begin: Node, end: Node, values: list[Any], inputs: list[Any], arrivals: list[Any], nodes: list[Node]) -> None:
         self.begin = begin
@@ -36,6 +38,8 @@ class LongSweep:
         self.inputs = inputs
         self.arrivals = arrivals
         self.nodes = nodes
+        self.released = frozenset([node.slot for node in nodes])
+        self.needed: frozenset[int] | None = None
 
     def repeat(self, segment: Segment, adjoints: dict[int, Any]) -> list[tuple[int, Any]] | None:
         """Append it all for this segment; return the slots and cotangents that arrive, or None where it cannot be done."""
@@ -60,6 +64,19 @@ class LongSweep:
         opened.node = self.end
         return arrived
 
+    def release(self, segment: Segment) -> None:
+        """Give the residuals of this segment's replayed records back."""
+        segment.released |= self.released
+        if self.needed is None and segment.trace is not None:
+            self.needed = frozenset(needed_residuals(segment.trace, segment.released))
+        residuals = segment.residuals
+        segment.residuals = {slot: residuals[slot] for slot in self.needed or () if slot in residuals}
+
+
+def needed_residuals(trace: Node, released: Collection[int]) -> set[int]:
+    """Return the slots of the values that records save which have not been released."""
+    return {slot for node in path_to(trace) if node.saved and node.slot not in released for slot in node.saved}
+
 
 def long_key(segment: Segment, trace: Node, adjoints: dict[int, Any], options: Any) -> Any:
     """Return what a sweep over a sealed segment depends on besides its trace; None for one that is not to be remembered."""
@@ -73,7 +90,7 @@ def long_key(segment: Segment, trace: Node, adjoints: dict[int, Any], options: A
         if adjoint._array.__class__ is Failure or adjoint._node.type.is_number:
             return None
     arrived = tuple([(slot, adjoints[slot]._node.type) for slot in sorted(adjoints)])
-    return ("long", arrived, frozenset(segment.released), options)
+    return ("long", arrived, segment.released, options)
 
 
 def remember_long(

@@ -95,7 +95,7 @@ def _cached(trace: Node) -> dict[Any, Any]:
 def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
     """Return the plan for this trace, these live slots and these released records, cached at the trace."""
     cached = _cached(trace)
-    key = (live, frozenset(segment.released))
+    key = (live, segment.released)
     plan: Plan | None = cached.get(key)
     if plan is None:
         if len(cached) >= _PLANS_PER_TRACE + 3:
@@ -107,23 +107,24 @@ def _plan_for(trace: Node, live: tuple[int, ...], segment: Segment) -> Plan:
 
 def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], environment: list[Any]) -> None:
     """Hand the results to their tensors, and keep what the reverse sweep may need."""
+    shared, with_history = segment.shared, plan.with_history
     for slot in plan.live:
         tensor = values[slot]
         value = environment[slot]
         if value.__class__ is not np.ndarray and value.__class__ is not Failure:
             value = np.asarray(value)
-        if segment.shared and tensor._alias_of is None and _overlaps(value, segment.shared):
+        if shared and tensor._alias_of is None and _overlaps(value, shared):
             value = value.copy()
-        if tensor._segment is not segment or tensor._node.slot != slot:
+        node = tensor._node
+        if tensor._segment is not segment or node.slot != slot:
             continue  # another thread has written to it meanwhile
         tensor._array = value
-        type_ = tensor._node.type
-        tensor._node = type_
+        tensor._node = node.type
         tensor._segment = None
-        if slot in plan.with_history:
+        if slot in with_history:
             tensor._home = segment
             tensor._home_slot = slot
-        else:
+        elif tensor._home is not None:
             tensor._home = None
         if checks.inplace_checks:
             checks.note_version_at(segment, slot, tensor)
@@ -137,6 +138,8 @@ def _commit(segment: Segment, trace: Node, plan: Plan, values: list[Any], enviro
         segment.trace = trace
         for slot in plan.residuals:
             value = environment[slot]
+            if value.__class__ is not np.ndarray and isinstance(value, np.generic):
+                value = np.asarray(value)  # machine code reads arrays
             if segment.shared and _overlaps(value, segment.shared):
                 value = value.copy()
             segment.residuals[slot] = value

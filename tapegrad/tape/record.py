@@ -41,6 +41,13 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
 
     Operands are tensors and Python numbers. Errors that need no data are raised here, and leave the tape as it was.
     """
+    segment = state.segment
+    node = segment.node.next
+    if node is not None and node.primitive is primitive and node.places is not None:
+        if node.given == parameters and node.name == name:
+            result = _append_known(segment, node, operands)
+            if result is not None:
+                return result
     while True:
         segment = state.segment
         if segment.node is SEALED:
@@ -106,6 +113,44 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                         value_of(result)  # what failed is raised at once, before it takes the place of another value
             return results
         _extend(segment, node, key)
+
+
+def _append_known(segment: Segment, node: Node, operands: tuple[Any, ...]) -> Any:
+    """Append the record that came here the last time if it is of these operands, and return its result, else None.
+
+    As in operators.py, there is no call after the segment's node has been read. (A loop would take twice as long.)
+    """
+    result = new_tensor()
+    number: Any = None
+    try:
+        if len(operands) == 1:
+            (first,), (place,) = operands, node.places  # type: ignore[misc]  # it has places
+            if first._node is not place or first._segment is not segment:
+                return None
+        else:
+            places: Any = node.places
+            first, second = operands[0], operands[1]
+            if first._node is not places[0] or first._segment is not segment or len(operands) != len(places):
+                return None
+            if second.__class__ is places[1]:
+                number = second
+            elif second._node is not places[1] or second._segment is not segment:
+                return None
+            elif len(operands) == 3:
+                number = operands[2]
+                if number.__class__ is not places[2]:
+                    return None
+    except (AttributeError, IndexError, ValueError):  # a number where a tensor was, or more operands
+        return None
+    if segment.urgent or segment.node.next is not node:
+        return None
+    result._segment = segment
+    result._node = segment.node = node
+    if number is None:
+        segment.values.append(result)
+    else:
+        segment.values += (number, result)
+    return result
 
 
 def _as_they_are(primitive: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -247,9 +292,14 @@ def value_of(tensor: Any) -> Any:
     return array
 
 
+def look_at(tensor: Any) -> Any:
+    """Return the tensor's array, to check its values and for nothing else: a call that is being captured can go on."""
+    return read(tensor) if state.capture is None or not is_concrete(tensor) else value_of(tensor)
+
+
 def is_failure(tensor: Any) -> bool:
     """Whether a tensor has been computed, and that raised."""
-    return is_concrete(tensor) and tensor._array.__class__ is Failure
+    return getattr(tensor, "_array", None).__class__ is Failure and is_concrete(tensor)
 
 
 def settle(tensor: Any) -> None:
@@ -276,6 +326,8 @@ def settle(tensor: Any) -> None:
 
 def read(tensor: Any) -> Any:
     """Return the tensor's array, materialising its segment if it is pending."""
+    if state.capture is not None:
+        state.capture.end_early()  # what is done with the value, the tape does not see
     if tensor._is_stale:
         if checks.is_cut_off(tensor):
             return read(tensor._as_it_is())
@@ -299,10 +351,11 @@ def here() -> tuple[int, int]:
 def mark_composed(name: str, result: Any, start: tuple[int, int]) -> None:
     """Mark that the records from address `start` to the result are one operation of the user's, shown under this name."""
     segment, slot = address_of(result)
-    if segment is not None and (segment.serial, slot) >= start:
+    if segment is not None and (segment.serial > start[0] or (segment.serial == start[0] and slot >= start[1])):
         if segment.composed is None:
             segment.composed = {}
-        segment.composed[slot] = (name, start)
+        serial, first = start
+        segment.composed[slot] = (name, (None if serial == segment.serial else serial, first))
 
 
 def address_of(tensor: Any) -> tuple[Segment | None, int]:

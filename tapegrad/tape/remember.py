@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from . import record as recording
 from .buffers import is_concrete
-from .record import enter, new_tensor_of
+from .record import enter
 from .segment import Segment, state
 from .trace import IMPORT, SEALED, Node, path_to
 
@@ -58,23 +59,32 @@ def sweep_key(roots: Sequence[Any], cotangents: Sequence[Any], targets: list[Any
         tuple([None if cotangent is None else cotangent._node for cotangent in cotangents]),
         places,
         options,
-        frozenset(segment.released),
+        segment.released,
     )
 
 
 def _all_places(segment: Segment, targets: list[Any]) -> tuple[Any, ...] | None:
     """Return the slots that stand for each target; None where earlier segments may lead to one of them."""
-    if any([isinstance(origin, tuple) for origin in segment.origins.values()]):
+    if any([origin.__class__ is tuple for origin in segment.origins.values()]):
         return None
-    places = tuple([_places(segment, target) for target in targets])
-    return places if all([slots != () for slots in places]) else None
+    places = _places(segment)
+    found = []
+    for target in targets:
+        if target.__class__ is not tuple:
+            found.append(places.get(id(target), ()))
+        else:
+            found.append(target[1] if target[0] is segment else ())
+    return None if () in found else tuple(found)
 
 
-def _places(segment: Segment, target: Any) -> Any:
-    """Return the slots that stand for a target on this segment, () for none."""
-    if isinstance(target, tuple):
-        return target[1] if target[0] is segment else ()
-    return tuple([slot for places in (segment.origins, segment.leaves) for slot, leaf in places.items() if leaf is target])
+def _places(segment: Segment) -> dict[int, tuple[int, ...]]:
+    """Return the slots that stand for each leaf on this segment, by the leaf's identity."""
+    places: dict[int, tuple[int, ...]] = {}
+    for leaves in (segment.origins, segment.leaves):
+        for slot, leaf in leaves.items():
+            key = id(leaf)
+            places[key] = (*places[key], slot) if key in places else (slot,)
+    return places
 
 
 def recall(segment: Segment, key: Any) -> tuple[dict[int, tuple[Any, Any]], dict[Any, Any]] | None:
@@ -88,19 +98,26 @@ def recall(segment: Segment, key: Any) -> tuple[dict[int, tuple[Any, Any]], dict
         return None
     start = segment.node.next_slot
     values = list(remembered.values)
-    gradients: dict[int, Any] = {}
-    for output in [output for _, output in remembered.groups] + [output for _, output in remembered.targets]:
-        if output.slot not in gradients:
-            gradients[output.slot] = values[output.slot - start] = new_tensor_of(segment, output)
+    groups = zip(leaves, remembered.groups, strict=True)
+    of_leaves = {id(leaf): (leaf, _gradient(segment, values, output, start)) for leaf, (_, output) in groups}
+    of_targets = {(segment, slot): _gradient(segment, values, output, start) for slot, output in remembered.targets}
     if segment.node is SEALED or len(segment.values) != start:
         return None
     segment.node = remembered.end
     segment.values += values
-    segment.released |= remembered.released
-    return (
-        {id(leaf): (leaf, gradients[output.slot]) for leaf, (_, output) in zip(leaves, remembered.groups, strict=True)},
-        {(segment, slot): gradients[output.slot] for slot, output in remembered.targets},
-    )
+    segment.released = segment.released | remembered.released if segment.released else remembered.released
+    return of_leaves, of_targets
+
+
+def _gradient(segment: Segment, values: list[Any], output: Any, start: int) -> Any:
+    """Return the tensor for a gradient among the values of the slots from `start` on; it is made once."""
+    place = output.slot - start
+    found = values[place]
+    if found is None:
+        found = values[place] = recording.new_tensor()
+        found._segment = segment
+        found._node = output
+    return found
 
 
 def _leaves_of(segment: Segment, groups: list[Any]) -> list[Any] | None:
@@ -139,36 +156,81 @@ def recall_plain(segment: Segment, root: Any) -> list[tuple[Any, Any]] | None:
     for leaf, (_, output) in zip(leaves, remembered.groups, strict=True):
         if leaf._is_stale or leaf._takes_no_gradient or not leaf._node.type.requires_grad:
             return None
-        gradient = new_tensor_of(segment, output)
-        values[output.slot - start] = gradient
-        found.append((leaf, gradient))
+        found.append((leaf, _gradient(segment, values, output, start)))
     if segment.node is not node or len(segment.values) != start:
         return None
     segment.node = remembered.end
     segment.values += values
-    segment.released |= remembered.released
+    segment.released = segment.released | remembered.released if segment.released else remembered.released
     return found
 
 
-def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
-    """Keep what a finished sweep appended to the segment, if it stayed on it."""
+def gradients_key(segment: Segment, root: Any, wanted: Sequence[Any], options: tuple[bool, ...]) -> Any:
+    """Return what `recall_gradients` knows a sweep from one root to some leaves by; None for one that it is not for."""
+    try:
+        if root._segment is not segment or segment.retained or segment.versions or root._takes_no_gradient:
+            return None
+        nodes = [leaf._node for leaf in wanted if leaf._segment is segment and not (leaf._takes_no_gradient or leaf._retains_grad)]
+    except AttributeError:  # no tensors
+        return None
+    return (root._node, *nodes, options, segment.released) if len(nodes) == len(wanted) else None
+
+
+def recall_gradients(segment: Segment, key: Any, wanted: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Append what the sweep of this key appended before, and return the gradients of the leaves wanted, or None.
+
+    It is `recall` for the sweep that ``grad(loss, parameters)`` makes.
+    """
+    node = segment.node
+    found = None if node.sweeps is None else node.sweeps.get(key)
+    if found is None or any([origin.__class__ is tuple for origin in segment.origins.values()]):
+        return None
+    remembered, expected, outputs = found
+    places = _places(segment)
+    if expected != [places.get(id(leaf)) for leaf in wanted]:
+        return None
+    start = node.next_slot
+    values = list(remembered.values)
+    gradients = tuple([_gradient(segment, values, output, start) for output in outputs])
+    if segment.node is not node or len(segment.values) != start:
+        return None
+    segment.node = remembered.end
+    segment.values += values
+    segment.released = segment.released | remembered.released if segment.released else remembered.released
+    return gradients
+
+
+def remember_gradients(begin: Node, key: Any, wanted: Sequence[Any], sweep: Any) -> None:
+    """Keep a sweep for `recall_gradients`, if it is remembered, and it found a gradient of each leaf on its segment alone."""
+    remembered: Remembered | None = sweep.remembered
+    if remembered is None or remembered.targets or not len(remembered.groups) == len(sweep.leaf_gradients) == len(wanted):
+        return
+    by_leaf = dict(zip(sweep.leaf_gradients, remembered.groups, strict=True))
+    groups = [by_leaf[id(leaf)] for leaf in wanted if id(leaf) in by_leaf]
+    if len(groups) == len(wanted) and begin.sweeps is not None:
+        begin.sweeps[key] = (remembered, [places for places, _ in groups], [output for _, output in groups])
+
+
+def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> Remembered | None:
+    """Keep, and return, what a finished sweep appended to the segment, if it stayed on it."""
     end = segment.node
     if end is SEALED or any(other is not segment for other, _ in sweep.replayed):
-        return
+        return None
     start = begin.next_slot
     values = [None if hasattr(value, "_node") else value for value in segment.values[start:]]
     path = path_to(end)[begin.length :]
     outputs = {output.slot: output for node in path for output in node.outputs if node.primitive is not IMPORT}
     groups = []
+    all_places = _places(segment)
     for leaf, gradient in sweep.leaf_gradients.values():
-        places = _places(segment, leaf)
+        places = all_places.get(id(leaf))
         if not places or gradient._segment is not segment or gradient._node.slot not in outputs:
-            return
+            return None
         groups.append((tuple([slot for slot in places if slot < start]), outputs[gradient._node.slot]))
     targets = []
     for (_, slot), gradient in sweep.target_gradients.items():
         if gradient._segment is not segment or gradient._node.slot not in outputs:
-            return
+            return None
         targets.append((slot, outputs[gradient._node.slot]))
     released = frozenset([node.slot for _, nodes in sweep.replayed for node in nodes]) if not sweep.retain_graph else frozenset()
     if begin.sweeps is None or len(begin.sweeps) >= _SWEEPS_PER_NODE:
@@ -176,3 +238,4 @@ def remember(segment: Segment, begin: Node, key: Any, sweep: Any) -> None:
     found = begin.sweeps[key] = Remembered(end, values, groups, targets, released)
     if key == ((key[0][0],), (None,), None, PLAIN, frozenset()) and len({output.slot for _, output in groups}) == len(groups):
         begin.sweeps[key[0][0]] = found
+    return found

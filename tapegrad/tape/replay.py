@@ -16,13 +16,14 @@ from ..primitives.casting import cast
 from ..primitives.movement import reshape
 from ..primitives.reductions import reduce_sum
 from ..tensor import Tensor, new_tensor
+from .buffers import is_concrete
 from .checks import check_versions
 from .constants import full
-from .long_sweeps import LONG, long_key, remember_long
+from .long_sweeps import LONG, LongSweep, long_key, needed_residuals, remember_long
 from .materialise import materialise
 from .modes import mode
 from .record import address_of, history_address
-from .remember import recall, remember, sweep_key
+from .remember import Remembered, recall, remember, sweep_key
 from .segment import Segment, in_grad_mode, open_segment, state
 from .trace import IMPORT, SEALED, Node, path_to, root_for
 
@@ -58,6 +59,8 @@ class Sweep:
         self.handles: dict[int, Any] = {}  # of the segment being replayed
         self.arrivals: list[tuple[int, Any]] = []  # likewise
         self.replayed: list[tuple[Segment, list[Node]]] = []
+        self.repeated: dict[Segment, LongSweep] = {}
+        self.remembered: Remembered | None = None
 
     def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
@@ -72,18 +75,24 @@ class Sweep:
         begin = segment.node
         self._sweep(roots, cotangents)
         if key is not None and state.segment is segment:
-            remember(segment, begin, key, self)
+            self.remembered = remember(segment, begin, key, self)
         if not self.retain_graph:
             for replayed_segment, nodes in self.replayed:
-                _release(replayed_segment, nodes)
+                if replayed_segment in self.repeated:
+                    self.repeated[replayed_segment].release(replayed_segment)
+                else:
+                    _release(replayed_segment, nodes)
         self._leave_out()
 
     def _leave_out(self) -> None:
         """Drop the gradients of leaves that do not take one (any more)."""
-        for key, (leaf, _) in list(self.leaf_gradients.items()):
-            requires_grad = leaf.requires_grad if leaf._is_stale else leaf._node.type.requires_grad
-            if leaf._takes_no_gradient or not requires_grad:
-                del self.leaf_gradients[key]
+        without = [
+            key
+            for key, (leaf, _) in self.leaf_gradients.items()
+            if leaf._takes_no_gradient or not (leaf.requires_grad if leaf._is_stale else leaf._node.type.requires_grad)
+        ]
+        for key in without:
+            del self.leaf_gradients[key]
 
     def _sweep(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         if self.targets is not None:
@@ -93,13 +102,15 @@ class Sweep:
         in_grad_mode(self.create_graph, None, self._replay_all)
 
     def _replay_all(self) -> None:
+        is_long = False
         while self.queue:
             segment = heapq.heappop(self.queue)[2]
-            self._replay_segment(segment)
-            self.handles, self.arrivals = {}, []  # what is held is computed
-            if self.queue and _trace_of(segment).length >= LONG:
+            was_long, is_long = is_long, segment is not state.segment and _trace_of(segment).length >= LONG
+            if was_long or (is_long and state.capture is None):
                 # The segments of a long loop are the same trace: so are their adjoints, where they begin a segment too.
                 materialise(state.segment)
+            self._replay_segment(segment)
+            self.handles, self.arrivals = {}, []  # what is held is computed
 
     def _reach(self, tensor: Any, cotangent: Any) -> None:
         """Let a cotangent arrive at a tensor: a leaf, or a value with history."""
@@ -135,6 +146,7 @@ class Sweep:
         arrivals = None if known is None else known.repeat(segment, adjoints)
         if known is not None and arrivals is not None:
             replayed = known.nodes
+            self.repeated[segment] = known
         else:
             opened = open_segment(root_for(mode.eager, is_long=True)) if key is not None else None
             begin = state.segment.node
@@ -422,18 +434,14 @@ def _leads_to_target(segment: Segment, node: Node, leaves: set[int], needed: dic
 
 def _release(segment: Segment, nodes: list[Node]) -> None:
     """Give the residuals of replayed records back; what other records still need stays."""
-    segment.released.update([node.slot for node in nodes])
-    if segment.node is not SEALED or not segment.residuals or segment.trace is None:
-        return
-    still: set[int] = set()
-    for node in path_to(segment.trace):
-        if node.saved and node.slot not in segment.released:
-            still.update(node.saved)
-    segment.residuals = {slot: value for slot, value in segment.residuals.items() if slot in still}
+    segment.released |= frozenset([node.slot for node in nodes])
+    if segment.node is SEALED and segment.residuals and segment.trace is not None:
+        still = needed_residuals(segment.trace, segment.released)
+        segment.residuals = {slot: value for slot, value in segment.residuals.items() if slot in still}
 
 
 def leaf_or_address(tensor: Any) -> Any:
     """Return what stands for a tensor as a target of a sweep."""
-    if tensor.is_leaf:
+    if (tensor._home is None and is_concrete(tensor)) or tensor.is_leaf:
         return tensor
     return history_address(tensor)

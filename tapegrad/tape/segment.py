@@ -22,7 +22,8 @@ class Segment:
     number is, and the pending tensor of a result. Sealed, it keeps what the reverse sweep needs: ``residuals`` (slot to
     value), ``origins`` (slots of outside values: to the leaf tensor, or the segment and slot they come from),
     ``leaves`` (the same for values that became a leaf here), ``released`` (slots of records that cannot be replayed
-    again). It holds the segments its records read, never the other way round.
+    again). ``composed`` is what `mark_composed` noted: a beginning without a serial is on this segment. It holds the
+    segments its records read, never the other way round.
     """
 
     __slots__ = (
@@ -63,10 +64,10 @@ class Segment:
         self.residuals: dict[int, Any] = {}
         self.origins: dict[int, Any] = {}
         self.leaves: dict[int, Any] = {}
-        self.released: set[int] = set()
+        self.released: frozenset[int] = frozenset()
         self.retained: dict[int, Any] | None = None
         self.versions: dict[int, Any] | None = None
-        self.composed: dict[int, tuple[str, tuple[int, int]]] | None = None
+        self.composed: dict[int, tuple[str, tuple[int | None, int]]] | None = None
         self.grad_functions: Any = None
 
     def rise_above(self, other: Segment) -> None:

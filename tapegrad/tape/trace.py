@@ -20,9 +20,9 @@ NODE_LIMIT = 200_000
 PENDING_LIMIT = 4096
 _LONG_LIMIT = 8 * PENDING_LIMIT  # a segment's adjoints are so many times its records, at most
 CAPTURE_LIMIT = 256 * PENDING_LIMIT  # a call that is captured is one segment
-PENDING_BYTES_LIMIT = 2 << 30
+PENDING_BYTES_LIMIT = 32 << 30
 _WINDOW = 16  # records that are compared to know where in a loop's body a segment stands
-_IMPORT_WEIGHT = 4  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
+_IMPORT_WEIGHT = 64  # an outside value is in memory already, and held until the segment is sealed, whoever drops it
 
 
 class Output:
@@ -40,8 +40,9 @@ class Node:
     """A record, in its place in the trie.
 
     ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
-    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``next`` is the child met
-    last. Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
+    ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``places`` (of one or two
+    tensors, and perhaps a number) and ``given``, the parameters, let `record` do the same. ``next`` is the child met last.
+    Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
     """
 
     __slots__ = (
@@ -50,6 +51,8 @@ class Node:
         "first",
         "second",
         "key",
+        "places",
+        "given",
         "operands",
         "parameters",
         "name",
@@ -86,6 +89,8 @@ class Node:
     first: Any
     second: Any
     key: tuple[Any, ...]
+    places: tuple[Any, ...] | None
+    given: tuple[Any, ...]
     operands: tuple[Any, ...]
     parameters: dict[str, Any]
     name: str | None
@@ -110,7 +115,8 @@ class Node:
         self.key = key
         self.node = self  # as an operand: the record it is the result of
         self.primitive = self.first = self.second = None
-        self.operands = ()
+        self.places = None
+        self.operands = self.given = ()
         self.name = None
         self.outputs = ()
         self.next = None
@@ -267,6 +273,10 @@ def _record_node(parent: Node, key: tuple[Any, ...]) -> Node:
     node = Node(parent, key)
     node.primitive = primitive
     node.name = name
+    node.given = values
+    tensors = operands[:-1] if operands and operands[-1] in NUMBERS else operands
+    if primitive.results == 1 and 1 <= len(tensors) <= 2 and NUMBERS.isdisjoint(tensors):
+        node.places = tuple(operands)
     slot = parent.next_slot
     resolved: list[Any] = []
     for operand in operands:

@@ -38,7 +38,7 @@ class Stretch:
             self.brought = dict(zip(imports, segment.imports, strict=False))
             self.origins = dict(segment.origins)
             self.leaves = dict(segment.leaves)
-            self.released = frozenset(segment.released)
+            self.released = segment.released
         self.segment = segment
         self.needed: set[Any] = set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import threading
 import weakref
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import tapegrad
 from tapegrad.execute import arenas, tiering
 from tapegrad.execute.arenas import Arenas
+from tapegrad.execute.memory import Room
 from tapegrad.tape import trace
 
 
@@ -150,3 +152,34 @@ def test_evicting_traces_gives_their_memory_back(compiled: None, monkeypatch: py
     gc.collect()
     assert len(arenas.arenas.present()) < 120
     assert most < 120
+
+
+def test_memory_is_used_again_within_a_program(compiled: None) -> None:
+    x = tapegrad.linspace(0, 1, 3000)
+    y = x
+    for step in range(5):
+        y = tapegrad.cumsum(y * (step + 1), 0) / 3000  # each is an instruction of its own
+    assert y.sum().item() > 0
+    program = arenas.arenas.present()[-1]
+    assert 12_000 < program.arena_size < 4 * 12_000  # bytes; a value is 12,000
+
+
+def test_rooms_parts_do_not_overlap() -> None:
+    draws = random.Random(0)
+    room = Room()
+    taken: list[tuple[int, int]] = []
+    most = 0
+    for _ in range(2000):
+        if taken and draws.random() < 0.5:
+            room.give_back(taken.pop(draws.randrange(len(taken))))
+        else:
+            size = draws.choice([0, 1, 64, 100, 1000])
+            begin, end = room.take(size)
+            assert begin % Room.ALIGNMENT == 0 and size <= end - begin < size + Room.ALIGNMENT and end <= room.size
+            assert all([other_end <= begin or end <= other for other, other_end in taken if other < other_end])
+            taken.append((begin, end))
+        most = max(most, sum([end - begin for begin, end in taken]))
+    assert most <= room.size < 2 * most
+    for part in taken:
+        room.give_back(part)
+    assert room.take(room.size) == (0, room.size)

@@ -178,3 +178,22 @@ def test_threads_take_turns_in_a_program(runs: Runs) -> None:
     for thread in threads:
         thread.join()
     assert [value for part in found for value in part] == [number * 2.0 + 1 for number in range(200)]
+
+
+def test_a_plan_that_raised_is_compiled_later(runs: Runs) -> None:
+    x, positions = tg.arange(5.0), [tg.tensor([7]), tg.tensor([3])]
+    with pytest.raises(IndexError, match="out of bounds"):
+        (x[positions[0] + 1 - 1] * 2).tolist()
+    for _ in range(2):
+        assert (x[positions[1] + 1 - 1] * 2).tolist() == [6.0]
+    assert [bool(given) for _, given in runs][-3:] == [False, True, True]
+
+
+def test_a_plan_whose_layouts_change_all_the_time_is_interpreted(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiering, "_MOST_LAYOUTS", 2)
+    monkeypatch.setattr(tiering, "_MOST_MISSES", 5)
+    for step in range(1, 13):
+        array = np.arange(48.0).reshape(3, 16)[:, : 1 * step + 1 : step]
+        assert (laid_out(array) - 3).tolist() == (array - 3).tolist()
+    (compiled,) = {id(compiled): compiled for compiled, _ in runs}.values()
+    assert compiled.is_hopeless and not compiled.programs

@@ -12,6 +12,7 @@ from tapegrad.tape import checks, trace
 from tapegrad.tape.materialise import materialise
 from tapegrad.tape.segment import state
 
+from .emulating import emulated
 from .running import Failed, Outcome, difference, first_other_error, run
 
 
@@ -60,17 +61,28 @@ def compare_modes(program: list[str], tolerance: float, limit: int = 5, rounds: 
     return None if found is None else f"interpret in segments of {limit}: {found}"
 
 
-def compare_compiled(program: list[str], tolerance: float, rounds: int = 2) -> str | None:
-    """Compare eager with jit, whose later rounds run what was compiled in the first."""
+def compare_compiled(program: list[str], tolerance: float, rounds: int = 2, limit: int | None = None) -> str | None:
+    """Compare eager with jit, whose later rounds run what was compiled in the first, and jit with itself: not a bit is other."""
     for round_number in range(rounds):
         with mode("eager"):
             eager = run(tapegrad, program, round_number)
-        with mode("jit"):
+        with mode("jit", limit):
             compiled = run(tapegrad, program, round_number)
+            again = run(tapegrad, program, round_number)
         found = outcomes_differ(compiled, eager, tolerance)
         if found is not None:
             return f"jit, round {round_number}: {found}"
+        found = outcomes_differ(again, compiled, 0)
+        if found is not None:
+            return f"jit from run to run, round {round_number}: {found}"
     return None
+
+
+def compare_emulated(program: list[str], tolerance: float, seed: int, limit: int = 4096) -> str | None:
+    """Compare eager with jit whose kernels Python runs, in small pieces for most seeds."""
+    with emulated(seed, is_small=seed % 4 > 0) as emulation:
+        found = compare_compiled(program, tolerance, limit=limit)  # with a limit, the plans are its own
+    return f"kernels run by Python: {emulation.mistakes[0]}" if emulation.mistakes else found
 
 
 def outcomes_differ(ours: Outcome, theirs: Outcome, tolerance: float) -> str | None:

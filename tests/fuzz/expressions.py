@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .operations import MORE
 from .writing import Writer, is_floating
 
 UNARY = (
@@ -290,6 +291,7 @@ EXPRESSIONS = (
     *[copying] * 3,
     making,
     casting,
+    *MORE,
 )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 SECOND_TIME = "Trying to backward through the graph a second time"
-FIRST_NAMES = ("t", "np", "values", "c", "__builtins__", "__warningregistry__")
+FIRST_NAMES = ("t", "np", "values", "c", "compiled", "__builtins__", "__warningregistry__")
 INTERIOR = "leaf variable has been moved into the graph interior"
 VERSION = "has been modified by an inplace operation"
 
@@ -59,12 +59,14 @@ def values(seed: int, shape: tuple[int, ...], round_number: int = 0) -> np.ndarr
 
 def namespace(library: Any, round_number: int = 0) -> dict[str, Any]:
     """Return the names that a program finds in the beginning."""
+    wrap = library.compile if hasattr(library, "kernels") else lambda function: function  # PyTorch's compiler takes minutes
     return {
         "t": library,
         "np": np,
         "seen": [],
         "values": lambda seed, shape: values(seed, shape, round_number),
         "c": lambda number: number + 0.0137 * round_number,
+        "compiled": cache(lambda text: wrap(eval(text, {"t": library}))),  # noqa: S307 - texts of operations.py
     }
 
 

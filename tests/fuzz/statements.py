@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .expressions import brackets, expression, picking, view
+from .operations import NUMBERS_0D
 from .running import is_leaf
 from .writing import ARRAYS, LEAVES, Production, Writer, is_floating, is_free
 
@@ -48,9 +49,13 @@ def in_place(writer: Writer) -> str | None:
     if target is None:
         return None
     name = target.split(".")[0].split("[")[0]
-    kind = writer.integer(0, 6)
+    kind = writer.integer(0, 8)
     if not is_floating(writer.of(name)):
         return f"{target}.fill_({writer.integer(0, 3)})"
+    if kind == 7:
+        return f"{target}.masked_fill_({target} > c(0.0519), c(0.2))"
+    if kind == 8:
+        return f"{target}.{writer.pick(('mul_', 'add_', 'sub_', 'clamp_max_'))}({writer.pick(NUMBERS_0D)})"
     if kind <= 1:
         return f"{target}.{writer.pick(IN_PLACE_UNARY)}()"
     if kind == 2:
@@ -225,6 +230,12 @@ def branch(writer: Writer) -> str | None:
     return f"if ({name} > c(0.1234)).any(): {statement}"
 
 
+def loop(writer: Writer) -> str | None:
+    """Return a statement that runs a few times."""
+    statement = writer.pick((assign, assign, in_place, backward))(writer)
+    return None if statement is None or "with" in statement else f"for _ in range({writer.integer(2, 3)}): {statement}"
+
+
 def forget(writer: Writer) -> str | None:
     name = writer.tensor()
     return None if name is None or name in LEAVES else f"del {name}"
@@ -296,6 +307,7 @@ PRODUCTIONS: tuple[tuple[int, Production], ...] = (
     (1, grad_mode),
     (4, read),
     (2, branch),
+    (2, loop),
     (2, forget),
     (4, share),
 )

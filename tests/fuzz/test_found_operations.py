@@ -104,3 +104,16 @@ def test_version_of_a_value_without_history(mode: str, checked: Any) -> None:
     constants.zero_()
     with pytest.raises(RuntimeError, match=VERSION_ERROR):
         y.sum().backward()
+
+
+# Executor
+
+
+SUMS = [((1, 1), (0, 1)), ((3, 1), (1,)), ((40, 2), (1,)), ((3, 40), (0,)), ((40, 2, 2), (1, 2)), ((5,), (0,))]
+
+
+@pytest.mark.parametrize(("shape", "axes"), SUMS)
+def test_no_sum_is_minus_zero(mode: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = tg.full(shape, -1.0) * 0
+    assert not tg.signbit((x * 1).sum(axes)).any()
+    assert not tg.signbit((x * 1).mean(axes)).any()

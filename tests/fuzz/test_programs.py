@@ -17,13 +17,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from .comparing import compare_compiled, compare_modes, compare_version_checks, compare_with_torch
+from .comparing import compare_compiled, compare_emulated, compare_modes, compare_version_checks, compare_with_torch
 from .reducing import reduced
 from .statements import PRODUCTIONS, tolerance_of
 from .writing import write_program
 
 Comparison = Callable[[list[str]], str | None]
 PEER_PROGRAMS, CHECKED_PROGRAMS = 350, 150
+EMULATED_PROGRAMS = 25
 COMPILED_PROGRAMS = 8  # each has about ten kernels, and one takes a fifth of a second to compile
 SECONDS = float(os.environ.get("TAPEGRAD_FUZZ_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("TAPEGRAD_FUZZ_SEED", "1000000"))
@@ -42,6 +43,11 @@ def between_modes(program: list[str]) -> str | None:
 
 def compiled(program: list[str]) -> str | None:
     return compare_compiled(program, tolerance_of(program) / 100)
+
+
+def emulated(seed: int) -> Comparison:
+    """Return the comparison with kernels that Python runs, in short segments for some seeds."""
+    return lambda program: compare_emulated(program, tolerance_of(program) / 100, seed, limit=7 if seed % 7 == 0 else 4096)
 
 
 def written(seed: int, length: int, **options: bool) -> list[str]:
@@ -68,6 +74,12 @@ def test_compiled_programs_agree() -> None:
         assert compiled(program) is None, f"seed {seed}: {report(program, compiled)}"
 
 
+def test_kernels_that_python_runs_agree() -> None:
+    for seed in range(EMULATED_PROGRAMS):
+        program = written(seed, 50)
+        assert emulated(seed)(program) is None, f"seed {seed}: {report(program, emulated(seed))}"
+
+
 @pytest.mark.peer
 @pytest.mark.parametrize("name", ["eager", "interpret"])
 def test_modes_agree_with_torch(torch: Any, name: str) -> None:
@@ -92,7 +104,7 @@ def test_version_checks_agree_with_torch(torch: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not SECONDS, reason="set TAPEGRAD_FUZZ_SECONDS")
 def test_for_a_long_time() -> None:
-    comparisons: list[Comparison] = [between_modes, compiled]
+    comparisons: list[Comparison] = [between_modes]
     if importlib.util.find_spec("torch") is not None:
         import torch
 
@@ -101,6 +113,6 @@ def test_for_a_long_time() -> None:
     seed = FIRST_SEED
     while time.monotonic() < end:
         program = written(seed, (20, 60, 200)[seed % 3])
-        for compare in comparisons:
+        for compare in (*comparisons, emulated(seed), *[compiled] * (seed % 8 == 0)):
             assert compare(program) is None, f"seed {seed}: {report(program, compare)}"
         seed += 1

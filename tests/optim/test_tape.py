@@ -66,12 +66,12 @@ def test_a_step_computes_nothing(case: Any) -> None:
 
 # Records of a step with one parameter. What multiplies by 1, or adds 0, is left out.
 RECORDS = [
-    ("SGD", {}, 2),
-    ("SGD", {"maximize": True}, 3),
-    ("SGD", {"weight_decay": 0.1}, 4),
-    ("SGD", {"momentum": 0.9}, 4),
-    ("SGD", {"momentum": 0.9, "dampening": 0.1}, 5),
-    ("SGD", {"momentum": 0.9, "nesterov": True}, 6),
+    ("SGD", {}, 1),
+    ("SGD", {"maximize": True}, 2),
+    ("SGD", {"weight_decay": 0.1}, 3),
+    ("SGD", {"momentum": 0.9}, 3),
+    ("SGD", {"momentum": 0.9, "dampening": 0.1}, 4),
+    ("SGD", {"momentum": 0.9, "nesterov": True}, 5),
     ("Adam", {}, 13),
     ("Adam", {"amsgrad": True}, 14),
     ("AdamW", {}, 14),

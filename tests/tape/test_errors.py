@@ -210,3 +210,15 @@ def test_errors_of_integer_arithmetic(mode: str) -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         (a % 0).tolist()
     assert (a + a).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("operation", [lambda x, number: x * number, lambda x, number: number - x, lambda x, number: x - number])
+@pytest.mark.usefixtures("mode")
+def test_an_int_of_more_than_64_bits_is_refused_also_where_a_number_was_before(operation: Any) -> None:
+    for number in (3, 4, 1 << 70, 5, -(1 << 64)):
+        x = tg.tensor([1.0]) + 1.0
+        if abs(number) > 5:
+            with pytest.raises(OverflowError):
+                operation(x, number)
+        else:
+            assert operation(x, number).tolist() == [operation(2.0, number)]

@@ -23,7 +23,7 @@ from ...primitives.selection import where
 from ...primitives.transcendental import log_sigmoid
 from ...primitives.type_rules import broadcast_shapes
 from ...tape.buffers import is_concrete
-from ...tape.record import here, read, record
+from ...tape.record import here, look_at, record
 from .composition import show
 from .reduction import chosen, reduced, reduced_as_one
 
@@ -152,7 +152,7 @@ def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction
     if target_type.dtype is not dtypes.int64 or target_type.shape != expected or not type_.ndim:
         target = _checked_target(target, type_, target_type, expected)
     if is_concrete(target):
-        which_count(read(target), type_.shape[axis], ignore_index)
+        which_count(look_at(target), type_.shape[axis], ignore_index)
     if weight is None:
         return record(nll_row, (input, target, ignore_index), (axis, reduction), _shown(type_.ndim, reduction))
     _check_weight(weight, input, type_.shape[axis], "")

@@ -18,7 +18,7 @@ from ...primitives.selection import where
 from ...tape import constants
 from ...tape.aliases import in_place
 from ...tape.buffers import is_concrete
-from ...tape.record import here, read, record
+from ...tape.record import here, look_at, read, record
 from ...tape.segment import in_grad_mode
 from .composition import show
 
@@ -66,7 +66,7 @@ def embedding(
             f"torch.{type_.dtype.title}Tensor instead (while checking arguments for embedding)"
         )
     if is_concrete(input):
-        _check_indices(read(input), rows)
+        _check_indices(look_at(input), rows)
     index = input if type_.ndim == 1 else record(reshape, (input,), ((type_.numel,),))
     if max_norm is not None:
         in_grad_mode(False, None, _limit_norms, weight, index, max_norm, norm_type)

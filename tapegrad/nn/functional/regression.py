@@ -10,7 +10,7 @@ from ...functions.reductions import sum
 from ...primitives.arithmetic import integer_power
 from ...primitives.selection import where
 from ...primitives.signs import absolute
-from ...tape.record import here, read, record
+from ...tape.record import here, look_at, record
 from .composition import narrow, show, widen
 from .reduction import chosen, reduced, reduced_as_one, warn_of_sizes
 
@@ -182,7 +182,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * input.new_ones(input.size())
-    elif (read(var) < 0).any():  # which PyTorch reads too
+    elif (look_at(var) < 0).any():  # which PyTorch reads too
         raise ValueError("var has negative entry/entries")
     var = _of_size(var, input)
     if reduction not in ("none", "mean", "sum"):

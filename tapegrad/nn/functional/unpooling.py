@@ -12,7 +12,7 @@ from ...primitives.gathering import scatter
 from ...primitives.movement import reshape
 from ...tape import constants
 from ...tape.buffers import is_concrete
-from ...tape.record import here, read, record
+from ...tape.record import here, look_at, record
 from .composition import show
 from .pooling import Lengths, lengths_of, strides_of
 
@@ -35,7 +35,7 @@ def _unpool(ndim: int, input: Any, indices: Any, kernel_size: Any, stride: Any, 
             f"shape: {list(index_type.shape)}"
         )
     if is_concrete(indices):
-        _check_unpool_indices(read(indices), lengths)
+        _check_unpool_indices(look_at(indices), lengths)
     lead, plane = type_.shape[: type_.ndim - ndim], math.prod(type_.shape[type_.ndim - ndim :])
     count = math.prod(lead)
     start = here()

@@ -122,8 +122,10 @@ class Module(State):
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
         for kind in ("_parameters", "_buffers", "_modules"):
-            if kind in state and name in state[kind]:
+            try:
                 return state[kind][name]
+            except KeyError:
+                continue
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
