@@ -64,9 +64,9 @@ def test_results_and_gradients_of_several_calls() -> None:
 def test_it_is_more_than_an_ordinary_segment_takes() -> None:
     compiled = tg.compile(_recurrence)
     compiled(*_inputs(0))
-    (captured,) = compiled._captures.values()
-    assert captured is not None
-    assert captured.trace.length > trace.PENDING_LIMIT
+    (known,) = compiled._known.values()
+    (variant,) = known.variants
+    assert variant.captured.trace.length > trace.PENDING_LIMIT
 
 
 def test_parameters_are_read_afresh() -> None:
