@@ -239,29 +239,27 @@ def enter(tensor: Any) -> Any:
                 _extend(segment, node, key)
                 continue
             node.next = child if segment.recognises else None
+        if type_.requires_grad and tensor._home is not None:
+            segment.rise_above(tensor._home)
         segment.imports.append(tensor)
         try:
             if segment.node is not node or tensor._segment is not was or tensor._array is not value:
                 continue
         except AttributeError:  # another thread has written to the tensor
             continue
-        segment.node = tensor._node = child
+        segment.node = tensor._node = child  # from here to the end of the loop there is no call, at which an interrupt may come
         tensor._segment = segment
-        segment.values.append(array)
+        segment.values += (array,)
+        if type_.requires_grad:
+            segment.origins[child.slot] = tensor if tensor._home is None else (tensor._home, tensor._home_slot)
+        if is_shared:
+            segment.urgent = True
+            segment.shared += (array,)
         break
     if checks.inplace_checks:
         checks.note_version(tensor)
     if state.capture is not None:
         state.capture.imported[child.slot] = tensor
-    if type_.requires_grad:
-        if tensor._home is None:
-            segment.origins[child.slot] = tensor
-        else:
-            segment.rise_above(tensor._home)
-            segment.origins[child.slot] = (tensor._home, tensor._home_slot)
-    if is_shared:
-        segment.urgent = True
-        segment.shared.append(array)
     return child
 
 
