@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..tape.types import contiguous_strides
 from .memory import HEAD, Input, Memory, Written
 
-_CHUNK = 1 << 16  # elements that one call of a kernel gets, at least
+_CHUNK = 1 << 14  # elements that one call of a kernel gets, at least
 _MOST_CHUNKS = 64
 _BLOCK = 512  # so many elements are added in any order; the sums of blocks are added in float64
 

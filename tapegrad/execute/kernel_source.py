@@ -20,7 +20,7 @@ from .memory import HEAD, SIZES, Input, Memory, Number, Written, loaded, storabl
 from .vector_maths import FUNCTIONS
 
 BLOCK = 512  # so many elements are added in any order; the sums of blocks are added in float64
-_CHUNK = 1 << 16  # elements that one call of a kernel gets, at least
+_CHUNK = 1 << 14  # elements that one call of a kernel gets, at least
 _MOST_CHUNKS = 64
 _SMALL = 16  # strides and offsets up to here are in a kernel's text
 

@@ -10,7 +10,7 @@ from ..tape.types import Shape, contiguous_strides
 from .expressions import cast
 from .memory import HEAD, SIZES, Input, Memory, Number, Written, loaded, storable, stored_kind
 
-_CHUNK = 1 << 16  # elements that one call of a kernel gets, at least
+_CHUNK = 1 << 14  # elements that one call of a kernel gets, at least
 _MOST_CHUNKS = 64
 _LARGEST_FLOAT = "3.4028234663852886e38"
 # What integers may be, and stay as they are through a float as well, as they may have to.
