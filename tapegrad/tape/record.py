@@ -43,6 +43,8 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
     """
     segment = state.segment
     node = segment.node.next
+    if node is not None and node.primitive is IMPORT:
+        node = _enter_known(segment, operands)
     if node is not None and node.primitive is primitive and node.places is not None:
         if node.given == parameters and node.name == name:
             result = _append_known(segment, node, operands)
@@ -113,6 +115,14 @@ def record(primitive: Any, operands: tuple[Any, ...], parameters: tuple[Any, ...
                         value_of(result)  # what failed is raised at once, before it takes the place of another value
             return results
         _extend(segment, node, key)
+
+
+def _enter_known(segment: Segment, operands: tuple[Any, ...]) -> Node | None:
+    """Bring the operands onto the segment, as the last time; return what came next then."""
+    for operand in operands:
+        if operand.__class__ not in NUMBERS and operand._segment is not segment and not operand._is_stale:
+            enter(operand)
+    return segment.node.next
 
 
 def _append_known(segment: Segment, node: Node, operands: tuple[Any, ...]) -> Any:

@@ -96,17 +96,26 @@ def recall(segment: Segment, key: Any) -> tuple[dict[int, tuple[Any, Any]], dict
     leaves = _leaves_of(segment, remembered.groups)
     if leaves is None:
         return None
-    start = segment.node.next_slot
+    node = segment.node
+    start = node.next_slot
     values = list(remembered.values)
     groups = zip(leaves, remembered.groups, strict=True)
     of_leaves = {id(leaf): (leaf, _gradient(segment, values, output, start)) for leaf, (_, output) in groups}
     of_targets = {(segment, slot): _gradient(segment, values, output, start) for slot, output in remembered.targets}
-    if segment.node is SEALED or len(segment.values) != start:
-        return None
+    return (of_leaves, of_targets) if _append(segment, node, remembered, values) else None
+
+
+def _append(segment: Segment, node: Node, remembered: Remembered, values: list[Any]) -> bool:
+    """Put what a sweep appended at this node on the segment, if it is still there; return whether.
+
+    From looking at the node on there is no call: see record.py.
+    """
+    if segment.node is not node or len(segment.values) != node.next_slot:
+        return False
     segment.node = remembered.end
     segment.values += values
     segment.released = segment.released | remembered.released if segment.released else remembered.released
-    return of_leaves, of_targets
+    return True
 
 
 def _gradient(segment: Segment, values: list[Any], output: Any, start: int) -> Any:
@@ -157,12 +166,7 @@ def recall_plain(segment: Segment, root: Any) -> list[tuple[Any, Any]] | None:
         if leaf._is_stale or leaf._takes_no_gradient or not leaf._node.type.requires_grad:
             return None
         found.append((leaf, _gradient(segment, values, output, start)))
-    if segment.node is not node or len(segment.values) != start:
-        return None
-    segment.node = remembered.end
-    segment.values += values
-    segment.released = segment.released | remembered.released if segment.released else remembered.released
-    return found
+    return found if _append(segment, node, remembered, values) else None
 
 
 def gradients_key(segment: Segment, root: Any, wanted: Sequence[Any], options: tuple[bool, ...]) -> Any:
@@ -192,12 +196,7 @@ def recall_gradients(segment: Segment, key: Any, wanted: Sequence[Any]) -> tuple
     start = node.next_slot
     values = list(remembered.values)
     gradients = tuple([_gradient(segment, values, output, start) for output in outputs])
-    if segment.node is not node or len(segment.values) != start:
-        return None
-    segment.node = remembered.end
-    segment.values += values
-    segment.released = segment.released | remembered.released if segment.released else remembered.released
-    return gradients
+    return gradients if _append(segment, node, remembered, values) else None
 
 
 def remember_gradients(begin: Node, key: Any, wanted: Sequence[Any], sweep: Any) -> None:

@@ -94,3 +94,12 @@ def test_a_leaf_with_two_values_on_the_segment() -> None:
             x.mul_(2.0)
         (gradient,) = grad(first + (x * 3.0).sum(), [x])
         assert gradient.tolist() == [5.0, 7.0]
+
+
+def test_a_value_that_has_come_of_the_leaf_this_time() -> None:
+    for step in range(6):
+        x = leaf(1.0, 2.0)
+        second = x * 2.0 if step % 2 else leaf(3.0, 4.0)
+        second.tolist()
+        expected = [6.0, 24.0] if step % 2 else [6.0, 16.0]
+        assert grad(product(x, second), [x])[0].tolist() == expected
