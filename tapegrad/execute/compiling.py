@@ -11,9 +11,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import cfunc, njit, types
-from numba.core import cgutils
+from numba import njit, types
+from numba.core import cgutils, compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
+from numba.core.registry import cpu_target
+from numba.core.typed_passes import AnnotateTypes, NativeLowering, NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.typing.templates import Signature
+from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import intrinsic
 
 POINTERS = {
@@ -38,11 +43,60 @@ def compile_kernel(source: str) -> tuple[str, bytes]:
     """Return the symbol and the object file of the function `kernel(args, lo, hi)` that this source defines."""
     names: dict[str, Any] = {}
     exec(compile(source, "<kernel>", "exec"), names)  # noqa: S102 - kernel sources are written by tapegrad
-    compiled = cfunc(_SIGNATURE, nopython=True, error_model="numpy", fastmath={"contract"})(names["kernel"])
-    code = compiled._library._get_compiled_object()
+    signature, target = (_SIGNATURE.args, _SIGNATURE.return_type), cpu_target.target_context
+    compiled = compiler.compile_extra(_typing, target, names["kernel"], *signature, _flags(), {}, pipeline_class=_Pipeline)
+    with global_compiler_lock:
+        compiled.library.finalize()
+    code: bytes = compiled.library._get_compiled_object()
     if b"numba_gil_ensure" in code:
         raise ValueError("this kernel can raise, for which it needs Python: write its loops with steps as `while`")
-    return compiled._wrapper_name, code
+    return compiled.fndesc.llvm_cfunc_wrapper_name, code
+
+
+# What a kernel costs to compile is mostly the time of numba's Python code, so that is done without what kernels do not need.
+
+
+def _flags() -> Any:
+    """Return numba's settings: a function for C, which nobody calls from Python."""
+    flags = compiler.Flags()
+    cpu_target.options.parse_as_flags(flags, {"nopython": True, "error_model": "numpy", "fastmath": {"contract"}})
+    flags.no_cpython_wrapper = True
+    flags.no_compile = True  # before the wrapper for C is there
+    return flags
+
+
+class _Pipeline(compiler.CompilerBase):  # type: ignore[misc]
+    """The steps to machine code: numba's own, less those for closures, branches on constants, exceptions and array expressions."""
+
+    def define_pipelines(self) -> list[Any]:
+        steps = PassManager("kernel")
+        for step in (TranslateByteCode, FixupArgs, IRProcessing, ReconstructSSA, NopythonTypeInference):
+            steps.add_pass(step, step.__name__)
+        for step in (PreLowerStripPhis, AnnotateTypes, NativeLowering, NoPythonBackend):
+            steps.add_pass(step, step.__name__)
+        steps.finalize()
+        return [steps]
+
+
+class _Typing:
+    """Numba's knowledge of types, with a memory for what a function of some types returns: kernels ask the same many times."""
+
+    def __init__(self) -> None:
+        self._context = cpu_target.typing_context
+        self._known: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, arguments: Any, keywords: Any) -> Any:
+        key = (function, tuple(arguments), tuple(keywords.items()))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._context.resolve_function_type(function, arguments, keywords)
+        return found
+
+
+_typing = _Typing()
 
 
 # What kernel sources are written with
@@ -217,25 +271,30 @@ bits_f4, bits_f8 = _bits(types.float32, types.int32, 32), _bits(types.float64, t
 from_bits_f4, from_bits_f8 = _from_bits(types.int32, types.float32), _from_bits(types.int64, types.float64)
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+def _inlined(function: Any) -> Any:
+    """Let numba compile a function for inlining alone: without wrappers for C and Python, which would take time."""
+    return njit(forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+
+
+@_inlined
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Return x or y; both are there, so that nothing branches."""
     return x if condition else y
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def least(a: Any, b: Any) -> Any:
     """Return the smaller of two integers; Python's `min` can raise."""
     return a if a < b else b
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def larger(a: Any, b: Any) -> Any:
     """Return the larger of two, or NaN."""
     return a if (a > b) | (a != a) else b
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def smaller(a: Any, b: Any) -> Any:
     """Return the smaller of two, or NaN."""
     return a if (a < b) | (a != a) else b
@@ -244,27 +303,27 @@ def smaller(a: Any, b: Any) -> Any:
 # Floats as integers in the same order, of which LLVM finds the largest in the lanes of a vector without a thought for NaN.
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def ordered_f4(x: Any) -> Any:
     """Return an int32 that is ordered as the float is."""
     bits = bits_f4(x)
     return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def ordered_f8(x: Any) -> Any:
     """Return an int64 that is ordered as the float is."""
     bits = bits_f8(x)
     return bits ^ ((bits >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF))
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def unordered_f4(key: Any) -> Any:
     """Return the float of an ordered integer."""
     return from_bits_f4(key ^ ((key >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 
-@njit(forceinline=True)  # type: ignore[misc]
+@_inlined
 def unordered_f8(key: Any) -> Any:
     """Return the float of an ordered integer."""
     return from_bits_f8(key ^ ((key >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF)))

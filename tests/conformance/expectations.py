@@ -110,6 +110,7 @@ TOLERANCES: dict[str, dict[str, float]] = {
     **{f"polygamma.polygamma_n_{n}": _TRIGAMMA for n in range(5)},
     "special.polygamma.special_polygamma_n_0": _TRIGAMMA,
     **{f"special.{name}": {"float64": 2e-6} for name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")},
+    "atanh": {"float32": 1e-4},  # its derivative, 1 / (1 - a²), cancels near 1; compiled, the difference is rounded once, and exact
     "nn.functional.hardsigmoid": {"float64": 1e-7},  # its derivative is 1 / 6 in single precision
     "logcumsumexp": {"float32": 1e-2},  # its derivative subtracts large numbers
 }

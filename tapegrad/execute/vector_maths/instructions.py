@@ -17,9 +17,9 @@ from numba.extending import intrinsic
 
 
 def _inlined(function: Callable[..., Any], fastmath: set[str] | bool) -> Any:
-    """Let numba compile a function for inlining; without a wrapper for C, which would take time."""
-    options: dict[str, Any] = {"forceinline": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": fastmath}
-    return numba.njit(**options)(function)
+    """Let numba compile a function for inlining; without wrappers for C and Python, which would take time."""
+    wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return numba.njit(forceinline=True, error_model="numpy", fastmath=fastmath, **wrappers)(function)
 
 
 def vectorisable(function: Callable[..., Any]) -> Any:
