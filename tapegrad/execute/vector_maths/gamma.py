@@ -5,8 +5,9 @@ Both have a polynomial from 1 to 2.5, with the zeros factored out, and Stirling'
 words wherever terms may cancel. The polynomials for float32 are Remez fits of our own; those for float64 are interpolations at
 Chebyshev's nodes, by mpmath's ``chebyfit`` with 60 digits.
 
-Below 0 there are infinitely many zeros that are not representable. In float64, results there are within 2 units in the last
-place of themselves, or 2**-56 of the larger of 1 and the terms that cancel, whichever is more.
+Below 0 there are infinitely many zeros, none of which a float64 is: next to them the result is what is left of terms that
+cancel. In float64, results there are within 2 units in the last place, or 2**-54 of the larger of 1 and the term of 1 + |x|,
+log(gamma(1 + |x|)) or digamma(1 + |x|).
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ def lgamma_f8(x: Any) -> Any:
     height = select(is_pole, 1.0, abs(sine))
     log_sine, log_sine_low = logarithm_two_words(height)
     log_sine_low += select(sine < 0.0, -sine_low, sine_low) / height
-    reflected, reflected_low = add(_LOG_PI[0], -log_sine)
+    reflected, reflected_low = add_any(_LOG_PI[0], -log_sine)
     reflected, difference_low = add_any(reflected, -positive)
     reflected_low += difference_low + ((_LOG_PI[1] - log_sine_low) - positive_low)
 
