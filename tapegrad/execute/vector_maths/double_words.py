@@ -47,6 +47,14 @@ def add(greater: Any, smaller: Any) -> Any:
 
 
 @exactly
+def add_any(x: Any, y: Any) -> Any:
+    """Return a sum in two words, whichever has the greater magnitude."""
+    high = x + y
+    taken = high - x
+    return high, (x - (high - taken)) + (y - taken)
+
+
+@exactly
 def multiply(x: Any, y: Any) -> Any:
     """Return a product in two words."""
     high = x * y

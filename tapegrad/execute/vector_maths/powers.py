@@ -66,7 +66,7 @@ def _positive_f4(x: Any, y: Any) -> Any:
 
 
 @vectorisable
-def _logarithm_two_words(x: Any) -> Any:
+def logarithm_two_words(x: Any) -> Any:
     """Return log(x) in two words for finite x > 0, to about 65 bits; after SLEEF's logk."""
     m, k = _decompose(x)
     f = m - 1.0
@@ -92,7 +92,7 @@ def _logarithm_two_words(x: Any) -> Any:
 def _positive_f8(x: Any, y: Any) -> Any:
     """Return x**y for finite x > 0, as exp(y log(x)), with the logarithm in two words."""
     bounded = min(max(y, -_FAR), _FAR)
-    high, low = _logarithm_two_words(x)
+    high, low = logarithm_two_words(x)
     exponent, exponent_low = multiply(bounded, high)
     head, tail, binary = exp_two_words_f8(exponent, exponent_low + bounded * low)
     return _scaled(head + tail, binary)

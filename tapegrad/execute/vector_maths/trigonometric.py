@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 
 from .double_words import add, divide, multiply
-from .instructions import F4, F8, Format, bits, by_way_of_float64, exactly, from_bits, instruction, polynomial, select, vectorisable
+from .instructions import F4, F8, Format, bits, by_way_of_float64, exactly, floor, from_bits, instruction, polynomial, select, vectorisable
 from .rare import rare
 
 # sin(r) = r + r z p(z), cos(r) = 1 - z/2 + z**2 q(z), z = r**2: to 5e-12 and 1e-10, 4e-18 and 5e-20.
@@ -44,6 +44,7 @@ _PARTS8 = (1.5707963267923333, 0.0, 2.5633441515839558e-12, 1.0562999066987428e-
 _LIMIT4, _LIMIT8 = 6000.0, 30000.0
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
+_PI = (2 * _HALF_PI[0], 2 * _HALF_PI[1])
 # A word of zeros, then the bits of 2/pi.
 _TWO_OVER_PI = np.array(
     [
@@ -253,3 +254,16 @@ def sine_and_cosine(x: Any) -> Any:
     """Return both for |x| <= pi/4, in float64."""
     sine, sine_low, cosine, cosine_low = _parts8(x, 0.0)
     return sine + sine_low, cosine + cosine_low
+
+
+@vectorisable
+def half_turns(x: Any) -> Any:
+    """Return sin(pi x) and cos(pi x) up to one common sign, each in two words, for 0 <= x < 2**52."""
+    quarters = floor(2.0 * x + 0.5)
+    r, rest = multiply(x - 0.5 * quarters, _PI[0])
+    r, rest = add(r, rest + (x - 0.5 * quarters) * _PI[1])
+    sine, sine_low, cosine, cosine_low = _parts8(r, rest)
+    sine, sine_low = add(sine, sine_low)
+    cosine, cosine_low = add(cosine, cosine_low)
+    odd = floor(0.5 * quarters) != 0.5 * quarters
+    return select(odd, cosine, sine), select(odd, cosine_low, sine_low), select(odd, -sine, cosine), select(odd, -sine_low, cosine_low)
