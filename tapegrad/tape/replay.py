@@ -61,6 +61,7 @@ class Sweep:
         self.replayed: list[tuple[Segment, list[Node]]] = []
         self.repeated: dict[Segment, LongSweep] = {}
         self.remembered: Remembered | None = None
+        self.meets_dead_end = False  # a leaf that takes no gradient
 
     def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
@@ -74,7 +75,7 @@ class Sweep:
                 return
         begin = segment.node
         self._sweep(roots, cotangents)
-        if key is not None and state.segment is segment:
+        if key is not None and state.segment is segment and not self.meets_dead_end:
             self.remembered = remember(segment, begin, key, self)
         if not self.retain_graph:
             for replayed_segment, nodes in self.replayed:
@@ -153,7 +154,7 @@ class Sweep:
             given = {id(adjoint): (True, slot) for slot, adjoint in adjoints.items()}
             kept = list(adjoints.values())  # as long as their identities are looked at
             arrivals, replayed = self._replay_records(segment, trace, adjoints)
-            if opened is not None:
+            if opened is not None and not self.meets_dead_end:
                 given.update({id(handle): (False, slot) for slot, handle in self.handles.items()})
                 remember_long(trace, key, opened, begin, given, arrivals, replayed)
             del kept
@@ -206,12 +207,30 @@ class Sweep:
             else:
                 wanting = self._wanting(segment, node)
                 leads_on = any(wanting)  # else it made a target: what it was made of is not asked for
-                if node.releases and (leads_on or self.releases_targets):
+                if node.releases and (leads_on or (self.releases_targets and self._has_residuals(segment, node))):
                     self._check_residuals(segment, node)
                     replayed.append(node)
                 if leads_on:
                     self._replay_record(segment, node, cotangent, adjoints, wanting)
         return self.arrivals, replayed
+
+    def _has_residuals(self, segment: Segment, node: Node) -> bool:
+        """Whether a record has kept something: not where each operand is a leaf that takes no gradient."""
+        return any([operand.type.requires_grad and self._goes_on(segment, operand) for operand in node.operands])
+
+    def _goes_on(self, segment: Segment, operand: Any) -> bool:
+        """Whether a cotangent for this operand of a record can matter: not for a leaf that takes none.
+
+        That is no matter of structure: a sweep that met such a leaf is not remembered.
+        """
+        made_by = operand.node.primitive
+        if made_by is not IMPORT and not made_by.makes_leaf:
+            return True
+        leaf = (segment.origins if made_by is IMPORT else segment.leaves).get(operand.slot)
+        if leaf.__class__ is not Tensor or not leaf._takes_no_gradient:
+            return True
+        self.meets_dead_end = True
+        return False
 
     def _check_residuals(self, segment: Segment, node: Node) -> None:
         """Raise where the values that a record saved are there no more, or were modified."""
@@ -238,7 +257,7 @@ class Sweep:
     def _wanting(self, segment: Segment, node: Node) -> list[bool]:
         """Return which operands of a record a cotangent is wanted for."""
         if self.needed is None:
-            return [operand.type.requires_grad for operand in node.operands]
+            return [operand.type.requires_grad and self._goes_on(segment, operand) for operand in node.operands]
         needed = self.needed.get(segment, _NOTHING)
         return [operand.type.requires_grad and operand.slot in needed for operand in node.operands]
 
