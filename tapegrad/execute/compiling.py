@@ -385,6 +385,58 @@ copy_vector_f4, copy_vector_f8 = _copy_vector(types.float32, 16), _copy_vector(t
 add_vector_f4, add_vector_f8 = _add_vector(types.float32, 16), _add_vector(types.float64, 8)
 
 
+# A matrix is turned in squares of 8 by 8 elements, which stay in registers.
+
+_SQUARE = 8
+
+
+def _turn_square(element: Any) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def turn_square(typing_context: Any, source: Any, from_source: Any, to: Any, from_to: Any) -> tuple[Signature, Any]:
+        """Copy 8 rows of 8 elements as columns; rows begin so many bytes after each other."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            source, from_source, to, from_to = arguments
+            undefined = ir.VectorType(ir.IntType(32), _SQUARE)
+            halves = [[half + number // 2 + _SQUARE * (number % 2) for number in range(_SQUARE)] for half in (0, _SQUARE // 2)]
+
+            def row(begin: Any, distance: Any, number: int) -> Any:
+                return _vector(element, builder, context, builder.add(begin, builder.mul(distance, _WORD(number))), _SQUARE)
+
+            rows = [builder.load(row(source, from_source, number), align=4) for number in range(_SQUARE)]
+            for _ in range(3):  # each time, rows that are half of them apart are dealt out in turn
+                pairs = zip(rows[: _SQUARE // 2], rows[_SQUARE // 2 :], strict=True)
+                rows = [builder.shuffle_vector(a, b, undefined(half)) for a, b in pairs for half in halves]
+            for number, values in enumerate(rows):
+                builder.store(values, row(to, from_to, number), align=4)
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.intp, types.intp, types.intp), generate
+
+    return turn_square
+
+
+def _turn(size: int, pointer: Any, turn_square: Any) -> Any:
+    @njit(forceinline=True)  # type: ignore[untyped-decorator]
+    def turn(source: Any, from_source: Any, to: Any, rows: Any, columns: Any) -> None:
+        """Copy a matrix, whose rows begin so many elements after each other, as its transpose."""
+        high, wide = rows >> 3, columns >> 3
+        for i in range(high):
+            for j in range(wide):
+                at, of = to + 8 * (j * rows + i) * size, source + 8 * (i * from_source + j) * size
+                turn_square(of, from_source * size, at, rows * size)
+        elements, turned = pointer(source), pointer(to)
+        for row in range(rows):
+            for column in range(8 * wide if row < 8 * high else 0, columns):
+                turned[column * rows + row] = elements[row * from_source + column]
+
+    return turn
+
+
+turn_f4 = _turn(4, pointer_f4, _turn_square(types.float32))
+turn_f8 = _turn(8, pointer_f8, _turn_square(types.float64))
+
+
 # BLAS in one thread, while helpers multiply one matrix each. It has one number of threads for all: the first to come sets it,
 # the last to go sets it back. At `guard` are a lock, how many are there, the number as it was, and the routines for it.
 

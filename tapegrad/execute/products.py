@@ -20,6 +20,9 @@ _CHUNK = 1 << 18  # multiplications that one call of a kernel does, at least
 _MOST_CHUNKS = 64
 _NARROWEST = 32  # rows or columns of a block, at least: the other operand is packed anew for each,
 _WIDE = 128  # which takes little time beside so many
+# OpenBLAS takes up to twice as long for a product of fewer multiplications than these where the right matrix alone is turned.
+_TURNED = 1_000_000
+_TURNED_ROWS = 16  # rows and columns of the result, at least: below that it does not
 
 
 class Matrices(NamedTuple):
@@ -127,6 +130,8 @@ class _Kernel:
             self.place += ["p0 = rest"]
         elif product.batch:
             self.place += ["p0 = place"]
+        count = math.prod(product.batch)
+        self.step = min(max(-(-_CHUNK // (product.m * product.n * product.k)), -(-count // _MOST_CHUNKS)), count)
         self._matrix("a", product.a)
         self._matrix("b", product.b)
         self.word("to", "cell", result)
@@ -154,8 +159,7 @@ class _Kernel:
         loop = ["for place in range(lo, hi):", *[f"    {line}" for line in (*self.place, *body)]]
         lines = [*self.head, *loop, "return 0"]
         text = "def kernel(args, lo, hi):\n" + "".join([f"    {line}\n" for line in lines])
-        step = max(-(-_CHUNK // (product.m * product.n * product.k)), -(-count // _MOST_CHUNKS))
-        return Written(f"{HEAD}\n\n{text}", self.words, count, min(step, count), [])
+        return Written(f"{HEAD}\n\n{text}", self.words, count, self.step, [])
 
 
 def _by_blas(product: Product, result: int) -> Written | None:
@@ -177,9 +181,26 @@ def _by_blas(product: Product, result: int) -> Written | None:
         kernel.word("columns", "word", product.n)
         n, from_c, c = "least(n, columns - place * n)", "columns", "place * (n"
     to = f"word(to) + {c} * {kernel.size})"
-    written = kernel.write([f"{routine.caller}(gemm, {m}, {n}, k, a, turn_a, from_a, b, turn_b, from_b, 0, {to}, {from_c})"])
+    turning: list[str] = []
+    matrices = ["a, turn_a, from_a", "b, turn_b, from_b"]
+    if _is_slow(blocks, of_a, of_b):
+        side, rows = (1, "n") if blocks.n <= blocks.m else (0, "m")
+        name = "ab"[side]
+        kernel.word("turned", "scratch", getattr(blocks, rows) * blocks.k * kernel.size)
+        kernel.word("turned_bytes", "word", getattr(blocks, rows) * blocks.k * kernel.size)
+        kernel.word("step", "word", kernel.step)
+        kernel.head.append("turned += lo // step * turned_bytes")
+        turning.append(f"turn_{kernel.product.kind}({name}, from_{name}, turned, {n if side else m}, k)")
+        matrices[side] = f"turned, {1 - side}, {n if side else m}"
+    written = kernel.write([*turning, f"{routine.caller}(gemm, {m}, {n}, k, {', '.join(matrices)}, 0, {to}, {from_c})"])
     written.is_alone = blas.is_large(blocks.m * blocks.n * blocks.k)
     return written
+
+
+def _is_slow(product: Product, of_a: tuple[int, int], of_b: tuple[int, int]) -> bool:
+    """Whether it pays to turn one of the matrices before BLAS multiplies them."""
+    is_small = product.m * product.n * product.k < _TURNED and min(product.m, product.n) >= _TURNED_ROWS
+    return is_small and not of_a[0] and of_b[0] == 1
 
 
 def _in_blocks(product: Product) -> Product:

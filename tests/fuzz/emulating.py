@@ -27,7 +27,7 @@ load_all()
 
 DTYPES = {"f4": "f4", "f8": "f8", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "i8", "u1": "u1", "b1": "?"}
 SMALL = [(kernel_source, "BLOCK", 3), (kernel_source, "_CHUNK", 4), (special_source, "_CHUNK", 4), (channel_sums, "_BLOCK", 3)]
-SMALL += [(channel_sums, "_CHUNK", 4), (pools, "_CHUNK", 4), (products, "_CHUNK", 20)]
+SMALL += [(channel_sums, "_CHUNK", 4), (pools, "_CHUNK", 4), (products, "_CHUNK", 20), (products, "_TURNED_ROWS", 2)]
 
 
 class OutOfBoundsError(AssertionError):
@@ -112,6 +112,16 @@ def _product(kind: str) -> Callable[..., None]:
     return product
 
 
+def _turn(kind: str) -> Callable[..., None]:
+    def turn(source: int, from_source: int, to: int, rows: int, columns: int) -> None:
+        elements, turned = Pointer(kind, source), Pointer(kind, to)
+        for row in range(rows):
+            for column in range(columns):
+                turned[column * rows + row] = elements[row * from_source + column]
+
+    return turn
+
+
 def _vector_function(name: str) -> Callable[..., Any]:
     """Return a function of vector_maths, as the interpreter computes it."""
     function = TABLE[name].numpy if name in TABLE else getattr(np, name)
@@ -167,6 +177,7 @@ for _kind in DTYPES:
     NAMES[f"pointer_{_kind}"] = lambda address, kind=_kind: Pointer(kind, address)
 for _kind, _lanes in (("f4", 16), ("f8", 8)):
     NAMES[f"copy_vector_{_kind}"], NAMES[f"add_vector_{_kind}"] = _copy_vector(_kind, _lanes), _add_vector(_kind, _lanes)
+    NAMES[f"turn_{_kind}"] = _turn(_kind)
     for _way in ("rows64", "rows32", "columns"):
         NAMES[f"product_{_way}_{_kind}"] = _product(_kind)
     for _name in FUNCTIONS:
