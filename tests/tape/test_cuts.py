@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.tape import materialise as _  # noqa: F401 - the module, which the function of its name hides
 from tapegrad.tape import trace
 from tapegrad.tape.segment import state
 
-module = sys.modules["tapegrad.tape.materialise"]
+module: Any = import_module("tapegrad.tape.materialise")  # whose function has its name
 Program = Callable[[], None]
 
 
@@ -33,7 +33,7 @@ def _cuts(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     lengths: list[int] = []
     plan_for = module._plan_for
 
-    def noting(found: trace.Node, *others: object) -> object:
+    def noting(found: trace.Node, *others: Any) -> Any:
         lengths.append(found.length)
         return plan_for(found, *others)
 
