@@ -215,8 +215,19 @@ class Sweep:
         return self.arrivals, replayed
 
     def _has_residuals(self, segment: Segment, node: Node) -> bool:
-        """Whether a record has kept something: not where each operand is a leaf that takes no gradient."""
-        return any([operand.type.requires_grad and self._goes_on(segment, operand) for operand in node.operands])
+        """Whether a record has kept something, as PyTorch does: not what a single rule reads, for a leaf that takes no gradient."""
+        if node.primitive.vjp is not None or len(node.operands) < 2:
+            return True
+        used: set[int] = set()
+        for operand, rule in zip(node.operands, node.primitive.derivatives, strict=True):
+            if rule is None:
+                continue
+            saved = set(rule.saved_operands) | ({-1} if rule.saves_result else set())
+            is_kept = operand.type.requires_grad and self._goes_on(segment, operand)
+            if rule.saves_all or saved & used or (saved and is_kept):
+                return True
+            used |= saved
+        return False
 
     def _goes_on(self, segment: Segment, operand: Any) -> bool:
         """Whether a cotangent for this operand of a record can matter: not for a leaf that takes none.
