@@ -304,6 +304,8 @@ class Sweep:
             elif name == "r":
                 handles = tuple([self._handle(segment, output) for output in node.outputs])
                 arguments.append(handles[0] if len(handles) == 1 else handles)
+            elif name in _RESULTS:
+                arguments.append(self._handle(segment, node.outputs[_RESULTS[name]]))
             elif name == "types":
                 arguments.append(tuple([operand.type for operand in node.operands]))
             elif name == "rtype":
@@ -340,6 +342,7 @@ class Sweep:
 
 
 _OPERANDS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+_RESULTS = {"r0": 0, "r1": 1, "r2": 2}
 
 
 def _trace_of(segment: Segment) -> Node:

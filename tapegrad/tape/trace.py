@@ -376,6 +376,7 @@ def _saved_places(primitive: Any, types: tuple[Type, ...]) -> tuple[int, ...]:
             saved.update(dict.fromkeys([place for place, t in enumerate(types) if t.is_constant]))
         if rule.saves_result:
             saved.update(dict.fromkeys([~place for place in range(primitive.results)]))
+        saved.update(dict.fromkeys([~place for place in rule.saved_results]))
     if any([place >= 0 and types[place].is_inference for place in saved]):
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "

@@ -97,7 +97,7 @@ def test_version_checks_agree_with_torch(torch: Any) -> None:
         return compare_version_checks(torch, program)
 
     for seed in range(CHECKED_PROGRAMS):
-        program = written(seed, 40, outside=False, composed=False)
+        program = written(seed, 40, outside=False, checked=True)
         assert compare(program) is None, f"seed {seed}: {report(program, compare)}"
 
 
