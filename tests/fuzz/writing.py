@@ -24,7 +24,7 @@ TENSORS = tuple(f"x{number}" for number in range(12))
 ARRAYS = tuple(f"a{number}" for number in range(3))
 NUMBERS = ("c(0.37)", "c(-0.61)", "c(1.13)", "0.5", "2", "-1", "1", "3", "True")
 _LARGE, _LARGE_GRADIENT = 2.5, 50.0
-# PyTorch's keep an operand for its shape alone, or for a formula that differs from ours.
+# PyTorch's keep an operand for its shape alone, or where a product or formula is composed of other operations here.
 KEEPING_OTHERS = ("masked_select", "gather", "scatter", "cummax", "cummin", ".var(", ".std(", "gelu", " @ ", "compiled(")
 
 Production = Callable[["Writer"], str | None]
