@@ -43,7 +43,7 @@ def binary(source: Any, takes_arrays: bool = False) -> Callable[[Any, Any], Any]
         segment = state.segment
         node: Any = segment.node.next
         try:
-            if node.primitive is primitive and node.first is self._node and self._segment is segment:
+            if node.primitive is primitive and node.first is self._node and self._segment is segment and not segment.urgent:
                 if node.second is other.__class__ and (node.second is not int or _LEAST <= other <= _MOST):  # a run-time input
                     result._segment = segment
                     result._node = segment.node = node
@@ -78,7 +78,7 @@ def reflected(source: Any, name: str | None = None) -> Callable[[Any, Any], Any]
         segment = state.segment
         node: Any = segment.node.next
         is_known = node is not None and self._segment is segment and node.key == (primitive, other.__class__, self._node, (), name)
-        if is_known and (other.__class__ is not int or _LEAST <= other <= _MOST):
+        if is_known and not segment.urgent and (other.__class__ is not int or _LEAST <= other <= _MOST):
             result._segment = segment
             result._node = segment.node = node
             segment.values += (other, result)
@@ -100,7 +100,8 @@ def unary(source: Any) -> Callable[[Any], Any]:
         result = new_tensor()
         segment = state.segment
         node: Any = segment.node.next
-        if node is not None and node.primitive is primitive and node.first is self._node and self._segment is segment:
+        is_known = node is not None and node.primitive is primitive and node.first is self._node and self._segment is segment
+        if is_known and not segment.urgent:
             result._segment = segment
             result._node = segment.node = node
             segment.values.append(result)

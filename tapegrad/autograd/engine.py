@@ -10,6 +10,7 @@ from typing import Any
 from ..functions.creation import zeros_like
 from ..functions.in_place import laid_out
 from ..primitives.movement import alias
+from ..primitives.type_rules import is_dense
 from ..tape.aliases import in_place
 from ..tape.materialise import materialise
 from ..tape.modes import mode
@@ -17,6 +18,7 @@ from ..tape.record import Failure, look_at, record
 from ..tape.remember import gradients_key, recall_gradients, recall_plain, remember_gradients
 from ..tape.replay import Sweep, leaf_or_address
 from ..tape.segment import in_grad_mode, state
+from ..tape.types import make_type
 from ..tensor import Tensor
 from .graph import GradientEdge
 
@@ -149,10 +151,14 @@ def _add_to(leaf: Tensor, existing: Tensor, gradient: Tensor, create_graph: bool
 
 
 def _first_gradient(leaf: Tensor, gradient: Tensor, create_graph: bool, taken: set[int]) -> Tensor:
-    """Return a gradient as the `grad` of a tensor that has none, in its layout."""
-    if create_graph or gradient._node.type.strides != leaf._node.type.strides:
+    """Return a gradient as the `grad` of a tensor that has none: in its layout; a retained one in the gradient's own."""
+    wanted = leaf._node.type
+    if leaf.retains_grad:
+        own = gradient._node.type
+        wanted = own if is_dense(own.shape, own.strides) else make_type(own.dtype, own.shape, None, False)
+    if create_graph or gradient._node.type.strides != wanted.strides:
         name = "torch::autograd::CopyBackwards" if create_graph else None
-        return in_grad_mode(create_graph, None, lambda: _own(laid_out(gradient, leaf._node.type), taken, name))
+        return in_grad_mode(create_graph, None, lambda: _own(laid_out(gradient, wanted), taken, name))
     return _own(gradient, taken, None)
 
 

@@ -271,12 +271,15 @@ def _binary_cross_entropy(parts: Parts, a: Any, b: Any) -> bool:
 def _cast(parts: Parts, a: Any, dtype: dtypes.dtype) -> bool:
     """A float as an integer; one that is too large as processors have it, as the smallest there is.
 
-    Smaller integers are left to Python: how those wrap is undefined in compiled code.
+    Smaller integers are what is left of one of 32 bits, as NumPy and PyTorch have them.
     """
-    bits = {dtypes.int32: 31, dtypes.int64: 63}.get(dtype)
-    if bits is None or a.type.is_number or a.type.dtype not in (dtypes.float32, dtypes.float64):
+    if a.type.is_number or a.type.dtype not in (dtypes.float32, dtypes.float64) or dtype.category != dtypes.INTEGER:
         return False
-    parts.formula(f"T(where(abs(a) < {2.0**bits}, a, {-(2.0**bits)}))", dtype, a.type.shape, a)
+    whole = dtypes.int64 if dtype is dtypes.int64 else dtypes.int32
+    most = 2.0 ** (8 * whole.itemsize - 1)
+    found = parts.formula(f"T(where(abs(a) < {most}, a, {-most}))", whole, a.type.shape, a)
+    if dtype is not whole:
+        parts.formula("T(a)", dtype, a.type.shape, found)
     return True
 
 

@@ -376,8 +376,8 @@ def _frexp_type(a: Type) -> Any:
     return (a.dtype, *layout), (dtypes.int32, *layout)
 
 
-def _frexp_rule(g: Any, r: Any, types: Sequence[Type]) -> Any:
-    return ldexp(g[0], cast(-r[1], dtype=types[0].dtype))
+def _frexp_rule(g: Any, r1: Any, types: Sequence[Type]) -> Any:
+    return ldexp(g[0], cast(-r1, dtype=types[0].dtype))
 
 
 def _frexp_samples() -> list[Sample]:
@@ -390,7 +390,7 @@ frexp = other(
     np.frexp,
     _frexp_type,
     vjp=_frexp_rule,
-    jvp=lambda g, r, types: (_frexp_rule(g, r, types), None),
+    jvp=lambda g, r1, types: (_frexp_rule(g, r1, types), None),
     results=2,
     batch=batching.elementwise,
     samples=_frexp_samples,

@@ -9,7 +9,8 @@ A rule is a small function that names what it needs, and the names tell the tape
 ``d``, ``e``
 ``constants``           the values of the operands that never have a cotangent (``Type.is_constant``: Python numbers,
                         integer and bool tensors), in order: for a variadic primitive that need not keep the others
-``r``                   the result's value (kept as a residual); a tuple for several results
+``r``                   the result's value (kept as a residual); a tuple for several results, of which
+``r0``, ``r1``, ``r2``  are one each: a rule names those it reads, since the others need not be kept
 ``types``, ``rtype``    the operands' types and the result's (shape, dtype, ...: nothing is kept)
 ``needs``               which operands want a cotangent, a tuple of bools (``vjp`` rules only)
 any static parameter    by its name
@@ -50,6 +51,7 @@ from . import batching, type_rules
 
 Rule = Callable[..., Any]
 OPERAND_NAMES = ("a", "b", "c", "d", "e")
+RESULT_NAMES = ("r0", "r1", "r2")  # of one with several
 TABLE: dict[str, Primitive] = {}
 
 Kernel = str | Callable[..., str | None]
@@ -84,7 +86,7 @@ class Sample:
 class BoundRule:
     """A rule and the places its arguments come from."""
 
-    __slots__ = ("function", "names", "saved_operands", "saves_result", "saves_all", "saves_constants")
+    __slots__ = ("function", "names", "saved_operands", "saves_result", "saved_results", "saves_all", "saves_constants")
 
     def __init__(self, function: Rule) -> None:
         code = function.__code__  # every rule is a plain function or lambda
@@ -92,6 +94,7 @@ class BoundRule:
         self.names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.saved_operands = tuple(OPERAND_NAMES.index(name) for name in self.names if name in OPERAND_NAMES)
         self.saves_result = "r" in self.names
+        self.saved_results = tuple(RESULT_NAMES.index(name) for name in self.names if name in RESULT_NAMES)
         self.saves_all = "operands" in self.names
         self.saves_constants = "constants" in self.names
 

@@ -72,9 +72,9 @@ def _cholesky_type(a: Type, upper: bool, check: str | None) -> Any:
     return (a.dtype, a.shape), (dtypes.int32, a.shape[:-2])
 
 
-def _cholesky_vjp(g: Any, r: Any, upper: bool) -> Any:
+def _cholesky_vjp(g: Any, r0: Any, upper: bool) -> Any:
     """Source: Murray, "Differentiation of the Cholesky decomposition" (2016), https://arxiv.org/abs/1602.07527."""
-    factor, change = r[0], g[0]
+    factor, change = r0, g[0]
     if upper:
         factor, change = adjoint(factor), adjoint(change)
     inner = adjoint(factor) @ change
@@ -83,9 +83,9 @@ def _cholesky_vjp(g: Any, r: Any, upper: bool) -> Any:
     return _solve_lower(factor, _solve_upper(adjoint(factor), inner), left=False)
 
 
-def _cholesky_jvp(g: Any, r: Any, upper: bool) -> Any:
+def _cholesky_jvp(g: Any, r0: Any, upper: bool) -> Any:
     """Source: as of the VJP."""
-    factor = adjoint(r[0]) if upper else r[0]
+    factor = adjoint(r0) if upper else r0
     inner = _solve_upper(adjoint(factor), _solve_lower(factor, hermitian_part(g[0])), left=False)
     change = factor @ (tril(inner, k=-1) + real_diagonal(inner) * 0.5)
     return adjoint(change) if upper else change, None
@@ -230,12 +230,12 @@ def _lu_factor_type(a: Type, check: str | None) -> Any:
     return (a.dtype, a.shape), (dtypes.int32, pivots), (dtypes.int32, a.shape[:-2])
 
 
-def _lu_vjp(g: Any, r: Any) -> Any:
+def _lu_vjp(g: Any, r0: Any, r1: Any) -> Any:
     """Differentiate ``P^T A = L U``: ``L^-1 dL`` and ``dU U^-1`` are the triangles of ``L^-1 P^T dA U^-1``.
 
     Source: as for QR (Walter & Lehmann). Where A is wide or tall, its square part decides what the rest becomes.
     """
-    compact, pivots, _ = r
+    compact, pivots = r0, r1
     *_, m, n = compact.shape
     count = min(m, n)
     square = first_rows(first_columns(compact, count), count)
@@ -268,9 +268,9 @@ def _with_rest(square: Any, right: Any, below: Any) -> Any:
     return square if below is None else concatenate(square, below, axis=square.ndim - 2)
 
 
-def _lu_jvp(g: Any, r: Any) -> Any:
+def _lu_jvp(g: Any, r0: Any, r1: Any) -> Any:
     """Source: as of the VJP."""
-    compact, pivots, _ = r
+    compact, pivots = r0, r1
     *_, m, n = compact.shape
     count = min(m, n)
     square = first_rows(first_columns(compact, count), count)

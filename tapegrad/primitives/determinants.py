@@ -181,18 +181,18 @@ def _slogdet_type(a: Type) -> Any:
     return (a.dtype, a.shape[:-2]), (a.dtype.to_real(), a.shape[:-2])
 
 
-def _slogdet_vjp(g: Any, a: Any, r: Any) -> Any:
+def _slogdet_vjp(g: Any, a: Any, r0: Any) -> Any:
     for_sign, for_logarithm = g
     if a.dtype.is_complex and for_sign is not None:
-        for_logarithm = total(imag(conjugate(for_sign) * r[0]) * -1j, for_logarithm)
+        for_logarithm = total(imag(conjugate(for_sign) * r0) * -1j, for_logarithm)
     return None if for_logarithm is None else as_matrices(for_logarithm) * adjoint(inverse_ex(a, check=None)[0])
 
 
-def _slogdet_jvp(g: Any, a: Any, r: Any) -> Any:
+def _slogdet_jvp(g: Any, a: Any, r0: Any) -> Any:
     change = trace(inverse_ex(a, check=None)[0] @ g[0])
     if not a.dtype.is_complex:
-        return constants.zeros(r[0].shape, a.dtype), change
-    return r[0] * (imag(change) * 1j), real_part(change)
+        return constants.zeros(r0.shape, a.dtype), change
+    return r0 * (imag(change) * 1j), real_part(change)
 
 
 def _torch_slogdet(torch: Any, a: Any) -> Any:

@@ -59,13 +59,13 @@ def _inverse_type(a: Type, check: str | None) -> Any:
     return (a.dtype, a.shape), (dtypes.int32, a.shape[:-2])
 
 
-def _inverse_vjp(g: Any, r: Any) -> Any:
-    h = adjoint(r[0])
+def _inverse_vjp(g: Any, r0: Any) -> Any:
+    h = adjoint(r0)
     return -(h @ g[0] @ h)
 
 
-def _inverse_jvp(g: Any, r: Any) -> Any:
-    return -(r[0] @ g[0] @ r[0]), None
+def _inverse_jvp(g: Any, r0: Any) -> Any:
+    return -(r0 @ g[0] @ r0), None
 
 
 inverse_ex = other(
@@ -132,13 +132,13 @@ def _solve_type(a: Type, b: Type, check: str | None) -> Any:
     return (a.dtype, shape), (dtypes.int32, a.shape[:-2])
 
 
-def _solve_vjp(g: Any, a: Any, r: Any, needs: Any) -> Any:
+def _solve_vjp(g: Any, a: Any, r0: Any, needs: Any) -> Any:
     for_b = solve_ex(adjoint(a), g[0], check="linalg.solve")[0]
-    return -(for_b @ adjoint(r[0])) if needs[0] else None, for_b
+    return -(for_b @ adjoint(r0)) if needs[0] else None, for_b
 
 
-def _solve_jvp(g: Any, a: Any, r: Any) -> Any:
-    return solve_ex(a, g[1] - g[0] @ r[0], check="linalg.solve")[0], None
+def _solve_jvp(g: Any, a: Any, r0: Any) -> Any:
+    return solve_ex(a, g[1] - g[0] @ r0, check="linalg.solve")[0], None
 
 
 def _solve_batch(primitive: Any, operands: Sequence[Any], batched: Sequence[bool], check: str | None) -> Any:

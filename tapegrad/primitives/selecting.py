@@ -84,23 +84,23 @@ def _choose(tangent: Any, index: Any, axis: int) -> Any:
     return gather(tangent, index, axis=axis)
 
 
-def _reducing_vjp(g: Any, r: Any, types: Any, axis: int) -> Any:
+def _reducing_vjp(g: Any, r1: Any, types: Any, axis: int) -> Any:
     shape = types[0].shape
-    values, index = [with_reduced_axes(tensor, shape, (axis,)) for tensor in (g[0], r[1])]
+    values, index = [with_reduced_axes(tensor, shape, (axis,)) for tensor in (g[0], r1)]
     return _scatter_back(values, index, types[0], axis)
 
 
-def _reducing_jvp(g: Any, r: Any, types: Any, axis: int) -> Any:
-    index = with_reduced_axes(r[1], types[0].shape, (axis,))
-    return batching.reshaped(_choose(g[0], index, axis), tuple(r[1].shape)), None
+def _reducing_jvp(g: Any, r1: Any, types: Any, axis: int) -> Any:
+    index = with_reduced_axes(r1, types[0].shape, (axis,))
+    return batching.reshaped(_choose(g[0], index, axis), tuple(r1.shape)), None
 
 
-def _along_vjp(g: Any, r: Any, types: Any, axis: int) -> Any:
-    return _scatter_back(g[0], r[1], types[0], axis)
+def _along_vjp(g: Any, r1: Any, types: Any, axis: int) -> Any:
+    return _scatter_back(g[0], r1, types[0], axis)
 
 
-def _along_jvp(g: Any, r: Any, axis: int) -> Any:
-    return _choose(g[0], r[1], axis), None
+def _along_jvp(g: Any, r1: Any, axis: int) -> Any:
+    return _choose(g[0], r1, axis), None
 
 
 def reducing(

@@ -133,13 +133,22 @@ def check_versions(segment: Any, node: Any) -> None:
     """Raise PyTorch's error if a value saved by this record was modified in place since, and the check is on."""
     if not inplace_checks or not segment.versions:
         return
-    results = [output.slot for output in node.outputs]
+    made = {output.slot: place for place, output in enumerate(node.outputs)}
     for slot in node.saved:
         if slot in segment.versions:
             reference, type_, counter, expected = segment.versions[slot]
             if counter[0] != expected:
-                operation = node.name or node.primitive.grad_name if slot in results else _origin(reference())
-                raise RuntimeError(_version_error(type_, operation, counter[0], expected))
+                raise RuntimeError(_version_error(type_, _source(node, made.get(slot), reference()), counter[0], expected))
+
+
+def _source(node: Any, place: int | None, tensor: Any) -> str:
+    """Return what the error says of where a saved value came from; `place`: which result of this record it is."""
+    if place is None:
+        operation = _origin(tensor)
+        return "" if operation is None else f", which is output 0 of {_short(operation)},"
+    if not node.outputs[place].type.requires_grad:
+        return ""
+    return f", which is output {place} of {_short(node.name or node.primitive.grad_name)},"
 
 
 def _origin(tensor: Any) -> str | None:
@@ -150,9 +159,8 @@ def _origin(tensor: Any) -> str | None:
     return name
 
 
-def _version_error(type_: Any, operation: str | None, version: int, expected: int) -> str:
-    """Return PyTorch's text about a value of this type that this operation made."""
-    source = "" if operation is None else f", which is output 0 of {_short(operation)},"
+def _version_error(type_: Any, source: str, version: int, expected: int) -> str:
+    """Return PyTorch's text about a value of this type that comes from there."""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{type_.dtype.title}Tensor {list(type_.shape)}]{source} is at version {version}; expected version "

@@ -10,6 +10,7 @@ from ..tensor import as_operand
 from .constants import zeros
 
 _OPERANDS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+_RESULTS = {"r0": 0, "r1": 1, "r2": 2}
 
 
 def push_forward(primitive: Any, operands: Any, tangents: Any, parameters: dict[str, Any]) -> tuple[Any, Any]:
@@ -68,6 +69,8 @@ def _apply(rule: Any, operands: Any, results: Any, tangent: Any, parameters: dic
             arguments.append(tensors[_OPERANDS[name]])
         elif name == "r":
             arguments.append(results)
+        elif name in _RESULTS:
+            arguments.append(results[_RESULTS[name]])
         elif name == "operands":
             arguments.append(tuple(tensors))
         elif name == "constants":

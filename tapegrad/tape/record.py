@@ -14,7 +14,7 @@ from . import checks
 from .buffers import buffer_is_seen, is_concrete
 from .modes import mode
 from .segment import Segment, open_segment, serials, state
-from .trace import IMPORT, NUMBERS, SEALED, Node, grow
+from .trace import IMPORT, NUMBERS, SEALED, Node, grow, make_child
 
 # tensor.py puts its class here; the tape itself knows of a tensor only _segment, _node, _array, _home and _home_slot.
 new_tensor: Callable[[], Any] = object
@@ -175,11 +175,13 @@ def _as_they_are(primitive: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-# A program that leaves a path it has followed for so many records is taken for another program: it gets a segment of
-# its own, from the root on, where it is soon recognised. What leaves a shorter path there again is a branch, and grows.
+# What leaves a path that it has followed for so many records is a branch, and grows there; but a path that has left known
+# ones so often, or followed one for long, is taken for another program's: that gets a segment of its own, from the root on,
+# where it is soon recognised. Whatever is decided about a record is decided alike when the same comes again, so that results
+# are the same, bit for bit: what has grown is there, and what was cut is cut.
 _KNOWN_PATH = 16
 _LONG_PATH = 1024
-_DEPARTURES = 2
+_MOST_FORKS = 2
 
 
 def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
@@ -187,15 +189,16 @@ def _extend(segment: Segment, node: Node, key: tuple[Any, ...]) -> None:
     if node is SEALED:
         return
     known = node.length - segment.grown_at
-    departs = known >= _LONG_PATH or (known >= _KNOWN_PATH and node.departures < _DEPARTURES)
+    forks = known >= _KNOWN_PATH
+    departs = known >= _LONG_PATH or (forks and node.forks >= _MOST_FORKS)
     ends = state.capture is None and (departs or node.begins_again(key[0]))
     if node.has_records and (node.is_full or ends):
         from .materialise import materialise
 
-        node.departures += 1
+        make_child(node, key)  # raises what is wrong with the record: an error does not cut the tape
         materialise(segment)
         return
-    segment.grown_at = grow(node, key).length
+    segment.grown_at = grow(node, key, forks).length
 
 
 def wrap(array: Any, type_: Any) -> Any:

@@ -49,8 +49,8 @@ def sweep_key(roots: Sequence[Any], cotangents: Sequence[Any], targets: list[Any
             if cotangent._is_stale:
                 return None
             enter(cotangent)
-    if state.segment is not segment or segment.node is SEALED:
-        return None
+    if state.segment is not segment or segment.node is SEALED or segment.urgent:
+        return None  # urgent: a cotangent's buffer can be written by others, and is read at once
     places = None if targets is None else _all_places(segment, targets)
     if places is None and targets is not None:
         return None
@@ -130,13 +130,13 @@ def _gradient(segment: Segment, values: list[Any], output: Any, start: int) -> A
 
 
 def _leaves_of(segment: Segment, groups: list[Any]) -> list[Any] | None:
-    """Return the leaf of each group, or None where the leaves are not the same and different ones as then."""
+    """Return the leaf of each group, or None where they are not the same and different ones as then, or one takes no gradient."""
     leaves = []
     origins, marked = segment.origins, segment.leaves
     for places, _ in groups:
         place = places[0]
         first = origins[place] if place in origins else marked.get(place)
-        if first is None or first.__class__ is tuple:
+        if first is None or first.__class__ is tuple or first._takes_no_gradient:
             return None
         for place in places[1:]:
             if (origins[place] if place in origins else marked.get(place)) is not first:

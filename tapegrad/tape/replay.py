@@ -61,6 +61,7 @@ class Sweep:
         self.replayed: list[tuple[Segment, list[Node]]] = []
         self.repeated: dict[Segment, LongSweep] = {}
         self.remembered: Remembered | None = None
+        self.meets_dead_end = False  # a leaf that takes no gradient
 
     def run(self, roots: Sequence[Any], cotangents: Sequence[Any]) -> None:
         """Replay from these tensors with these cotangents (None: ones), then release what was replayed."""
@@ -74,7 +75,7 @@ class Sweep:
                 return
         begin = segment.node
         self._sweep(roots, cotangents)
-        if key is not None and state.segment is segment:
+        if key is not None and state.segment is segment and not self.meets_dead_end:
             self.remembered = remember(segment, begin, key, self)
         if not self.retain_graph:
             for replayed_segment, nodes in self.replayed:
@@ -153,7 +154,7 @@ class Sweep:
             given = {id(adjoint): (True, slot) for slot, adjoint in adjoints.items()}
             kept = list(adjoints.values())  # as long as their identities are looked at
             arrivals, replayed = self._replay_records(segment, trace, adjoints)
-            if opened is not None:
+            if opened is not None and not self.meets_dead_end:
                 given.update({id(handle): (False, slot) for slot, handle in self.handles.items()})
                 remember_long(trace, key, opened, begin, given, arrivals, replayed)
             del kept
@@ -206,12 +207,41 @@ class Sweep:
             else:
                 wanting = self._wanting(segment, node)
                 leads_on = any(wanting)  # else it made a target: what it was made of is not asked for
-                if node.releases and (leads_on or self.releases_targets):
+                if node.releases and (leads_on or (self.releases_targets and self._has_residuals(segment, node))):
                     self._check_residuals(segment, node)
                     replayed.append(node)
                 if leads_on:
                     self._replay_record(segment, node, cotangent, adjoints, wanting)
         return self.arrivals, replayed
+
+    def _has_residuals(self, segment: Segment, node: Node) -> bool:
+        """Whether a record has kept something, as PyTorch does: not what a single rule reads, for a leaf that takes no gradient."""
+        if node.primitive.vjp is not None or len(node.operands) < 2:
+            return True
+        used: set[int] = set()
+        for operand, rule in zip(node.operands, node.primitive.derivatives, strict=True):
+            if rule is None:
+                continue
+            saved = set(rule.saved_operands) | ({-1} if rule.saves_result else set())
+            is_kept = operand.type.requires_grad and self._goes_on(segment, operand)
+            if rule.saves_all or saved & used or (saved and is_kept):
+                return True
+            used |= saved
+        return False
+
+    def _goes_on(self, segment: Segment, operand: Any) -> bool:
+        """Whether a cotangent for this operand of a record can matter: not for a leaf that takes none.
+
+        That is no matter of structure: a sweep that met such a leaf is not remembered.
+        """
+        made_by = operand.node.primitive
+        if made_by is not IMPORT and not made_by.makes_leaf:
+            return True
+        leaf = (segment.origins if made_by is IMPORT else segment.leaves).get(operand.slot)
+        if leaf.__class__ is not Tensor or not leaf._takes_no_gradient:
+            return True
+        self.meets_dead_end = True
+        return False
 
     def _check_residuals(self, segment: Segment, node: Node) -> None:
         """Raise where the values that a record saved are there no more, or were modified."""
@@ -238,7 +268,7 @@ class Sweep:
     def _wanting(self, segment: Segment, node: Node) -> list[bool]:
         """Return which operands of a record a cotangent is wanted for."""
         if self.needed is None:
-            return [operand.type.requires_grad for operand in node.operands]
+            return [operand.type.requires_grad and self._goes_on(segment, operand) for operand in node.operands]
         needed = self.needed.get(segment, _NOTHING)
         return [operand.type.requires_grad and operand.slot in needed for operand in node.operands]
 
@@ -274,6 +304,8 @@ class Sweep:
             elif name == "r":
                 handles = tuple([self._handle(segment, output) for output in node.outputs])
                 arguments.append(handles[0] if len(handles) == 1 else handles)
+            elif name in _RESULTS:
+                arguments.append(self._handle(segment, node.outputs[_RESULTS[name]]))
             elif name == "types":
                 arguments.append(tuple([operand.type for operand in node.operands]))
             elif name == "rtype":
@@ -310,6 +342,7 @@ class Sweep:
 
 
 _OPERANDS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+_RESULTS = {"r0": 0, "r1": 1, "r2": 2}
 
 
 def _trace_of(segment: Segment) -> Node:

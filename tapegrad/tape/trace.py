@@ -42,7 +42,8 @@ class Node:
     ``primitive``, ``first`` and ``second`` let an operator recognise a repeated record without hashing: ``first`` and
     ``second`` are the operands' nodes (the class of a number) when there are no parameters. ``places`` (of one or two
     tensors, and perhaps a number) and ``given``, the parameters, let `record` do the same. ``next`` is the child met last.
-    Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record.
+    Imports and marks are nodes too; a mark takes no slot. ``opening`` is the primitive of the segment's first record,
+    ``forks`` how often the path to here has left one that was known.
     """
 
     __slots__ = (
@@ -75,7 +76,7 @@ class Node:
         "used",
         "plans",
         "sweeps",
-        "departures",
+        "forks",
         "opening",
         "is_cut",
     )
@@ -126,7 +127,7 @@ class Node:
         self.used = 0
         self.plans = None
         self.sweeps = None
-        self.departures = 0
+        self.forks = 0
         self.is_cut = False
         if parent is not None:
             self.next_slot = self.slot = parent.next_slot
@@ -136,6 +137,7 @@ class Node:
             self.nbytes = parent.nbytes
             self.has_records = parent.has_records
             self.opening = parent.opening
+            self.forks = parent.forks
             self.root = parent.root
 
     @property
@@ -233,29 +235,36 @@ def root_for(eager: bool, is_long: bool = False) -> Root:
     return found
 
 
-def grow(parent: Node, key: tuple[Any, ...]) -> Node:
-    """Return the child of this key, made on a miss: the type rule runs here, and its errors are raised here."""
+def grow(parent: Node, key: tuple[Any, ...], forks: bool = False) -> Node:
+    """Return the child of this key, made on a miss; `forks`: there it leaves a path that was known."""
     child = parent.children.get(key)
     if child is None:
-        primitive = key[0]
-        if primitive is IMPORT:
-            child = _import_node(parent, key)
-        elif primitive is GRAD_MODE:
-            child = Node(parent, key)
-            child.primitive = primitive
-            child.grad_enabled, child.inference = key[1:]
-        elif primitive is LEAF:
-            child = Node(parent, key)
-            child.primitive = primitive
-            child.slot = key[1].slot
-            child.type = key[1].type.replace(requires_grad=True)
-        else:
-            child = _record_node(parent, key)
+        child = make_child(parent, key)
+        child.forks += forks
         child = parent.children.setdefault(key, child)
         parent.root.count += 1
     if not parent.root.eager:
         parent.next = child
     return child
+
+
+def make_child(parent: Node, key: tuple[Any, ...]) -> Node:
+    """Return a new node for this key: the type rule runs here, and its errors are raised here."""
+    primitive = key[0]
+    if primitive is IMPORT:
+        return _import_node(parent, key)
+    if primitive is GRAD_MODE:
+        child = Node(parent, key)
+        child.primitive = primitive
+        child.grad_enabled, child.inference = key[1:]
+        return child
+    if primitive is LEAF:
+        child = Node(parent, key)
+        child.primitive = primitive
+        child.slot = key[1].slot
+        child.type = key[1].type.replace(requires_grad=True)
+        return child
+    return _record_node(parent, key)
 
 
 def _import_node(parent: Node, key: tuple[Any, ...]) -> Node:
@@ -367,6 +376,7 @@ def _saved_places(primitive: Any, types: tuple[Type, ...]) -> tuple[int, ...]:
             saved.update(dict.fromkeys([place for place, t in enumerate(types) if t.is_constant]))
         if rule.saves_result:
             saved.update(dict.fromkeys([~place for place in range(primitive.results)]))
+        saved.update(dict.fromkeys([~place for place in rule.saved_results]))
     if any([place >= 0 and types[place].is_inference for place in saved]):
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "

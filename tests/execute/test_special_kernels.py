@@ -95,6 +95,11 @@ def test_floats_as_integers(dtype: str, programs: list[Any]) -> None:
     x = tapegrad.tensor(np.array([0.5, -0.5, -1.9, 2.9, 1e6, -1e6, 2.0**31 - 256, -(2.0**31), 0.0, -0.0] * 10, dtype))
     read(x.int(), x.long(), (x * 1.5).long() + 1, x.bool())
     assert not calls(programs[-1])
+    far = [300, -300, 70000, -70000, 3e9, -3e9, 1e19, np.nan, np.inf, -np.inf]  # what does not fit wraps, or is 0
+    x = tapegrad.tensor(np.array([*far, 255.9, -128.9, 128, -129] * 5, dtype))
+    for narrow in (tapegrad.int8, tapegrad.int16, tapegrad.uint8):
+        read((x * 1.25).to(narrow), x[::2].to(narrow) + 1)
+        assert not calls(programs[-1])
 
 
 def test_shifts(programs: list[Any]) -> None:

@@ -102,9 +102,6 @@ def axis(writer: Writer, name: str, inserted: int = 0) -> int:
 
 
 def reduction(writer: Writer) -> str | None:
-    if not writer.composed:
-        name = writer.floating()
-        return None if name is None else f"{name}.sum({axis(writer, name)})"
     name = writer.floating() if writer.integer(0, 4) else writer.tensor()
     if name is None:
         return None
@@ -121,7 +118,7 @@ def reduction(writer: Writer) -> str | None:
 
 def matrix_product(writer: Writer) -> str | None:
     name = writer.tensor(lambda tensor: tensor.ndim >= 1 and is_floating(tensor))
-    if name is None or not writer.composed:
+    if name is None:
         return None
     dtype, length = writer.of(name).dtype, writer.of(name).shape[-1]
     other = writer.tensor(lambda tensor: tensor.ndim >= 1 and tensor.dtype is dtype and tensor.shape[max(tensor.ndim - 2, 0)] == length)
@@ -296,5 +293,5 @@ EXPRESSIONS = (
 
 
 def expression(writer: Writer) -> str | None:
-    found: str | None = writer.pick(EXPRESSIONS if writer.composed else EXPRESSIONS[: -len(MORE)])(writer)
+    found: str | None = writer.pick(EXPRESSIONS)(writer)
     return found

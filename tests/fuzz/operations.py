@@ -114,7 +114,7 @@ def scanned(writer: Writer) -> str | None:
 def function(writer: Writer) -> str | None:
     """A function of networks."""
     name = writer.floating()
-    if name is None or not writer.composed:
+    if name is None:
         return None
     tensor = writer.of(name)
     other = writer.tensor(lambda other: other.shape == tensor.shape and other.dtype is tensor.dtype)

@@ -50,7 +50,7 @@ def in_place(writer: Writer) -> str | None:
     if target is None:
         return None
     name = target.split(".")[0].split("[")[0]
-    kind = writer.integer(0, 8 if writer.composed else 6)
+    kind = writer.integer(0, 8)
     if not is_floating(writer.of(name)):
         return f"{target}.fill_({writer.integer(0, 3)})"
     if kind == 7:

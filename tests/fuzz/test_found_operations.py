@@ -106,6 +106,20 @@ def test_version_of_a_value_without_history(mode: str, checked: Any) -> None:
         y.sum().backward()
 
 
+@pytest.mark.parametrize("name", ["max", "sort", "cummax", "kthvalue", "median", "mode", "topk"])
+def test_version_of_what_was_chosen(mode: str, checked: Any, name: str) -> None:
+    arguments = (1, 0) if name in ("kthvalue", "topk") else (0,)
+    for place in (0, 1):
+        found = getattr(leaf(2.0, 3.0), name)(*arguments)
+        with tg.no_grad():
+            found[place].zero_()
+        if place == 0:  # the positions are enough for the gradient
+            found[0].sum().backward()
+            continue
+        with pytest.raises(RuntimeError, match=r"LongTensor \[\d?\]\] is at version 1; expected version 0"):
+            found[0].sum().backward()
+
+
 # Executor
 
 

@@ -24,6 +24,8 @@ TENSORS = tuple(f"x{number}" for number in range(12))
 ARRAYS = tuple(f"a{number}" for number in range(3))
 NUMBERS = ("c(0.37)", "c(-0.61)", "c(1.13)", "0.5", "2", "-1", "1", "3", "True")
 _LARGE, _LARGE_GRADIENT = 2.5, 50.0
+# PyTorch's keep an operand for its shape alone, or where a product or formula is composed of other operations here.
+KEEPING_OTHERS = ("masked_select", "gather", "scatter", "cummax", "cummin", ".var(", ".std(", "gelu", " @ ", "compiled(")
 
 Production = Callable[["Writer"], str | None]
 
@@ -32,18 +34,18 @@ class Writer:
     """Writes one program, statement by statement.
 
     With `singles`, some tensors are float32; with `graphs`, there are gradients of gradients, and no empty tensors;
-    without `outside`, no NumPy array shares a tensor's memory; without `composed`, no operation is composed of others,
-    or keeps more than PyTorch's.
+    without `outside`, no NumPy array shares a tensor's memory; with `checked`, no operation keeps values that PyTorch's
+    does not, or the other way round.
     """
 
     def __init__(
-        self, chance: random.Random, singles: bool = False, graphs: bool = True, outside: bool = True, composed: bool = True
+        self, chance: random.Random, singles: bool = False, graphs: bool = True, outside: bool = True, checked: bool = False
     ) -> None:
         self.chance = chance
         self.singles = singles
         self.graphs = graphs
         self.outside = outside
-        self.composed = composed
+        self.checked = checked
         self.program: list[str] = []
         self.names = namespace(tapegrad)
         self.recent: list[str] = []
@@ -188,6 +190,11 @@ def expands(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return broadcasts(shape, wanted) and np.broadcast_shapes(shape, wanted) == wanted
 
 
+def keeps_other_values(statement: str) -> bool:
+    """Whether an operation saves other values for its gradient than PyTorch's, so that other changes are refused."""
+    return any([name in statement for name in KEEPING_OTHERS])
+
+
 def write_program(chance: random.Random, length: int, productions: Sequence[tuple[int, Production]], **options: bool) -> list[str]:
     """Return a program of about so many statements.
 
@@ -206,7 +213,7 @@ def write_program(chance: random.Random, length: int, productions: Sequence[tupl
                 writer.emit(f"{name} = t.tensor(values({writer.seed()}, {writer.shape()}), dtype=t.{dtype}, requires_grad={grad})")
             while len(writer.program) < length:
                 statement = writer.pick(weighted)(writer)
-                if statement is not None:
+                if statement is not None and not (writer.checked and keeps_other_values(statement)):
                     writer.emit(statement)
                     _calm(writer)
         finally:
