@@ -19,7 +19,6 @@ SECOND_TIME = "Trying to backward through the graph a second time"
 FIRST_NAMES = ("t", "np", "values", "c", "compiled", "__builtins__", "__warningregistry__")
 INTERIOR = "leaf variable has been moved into the graph interior"
 VERSION = "has been modified by an inplace operation"
-_ROUNDING = 1e-6
 
 
 class Failed:
@@ -129,14 +128,9 @@ def _describe_tensor(tensor: Any) -> dict[str, Any]:
         del described["stride"]
     grad = tensor.grad
     described["grad"] = None if grad is None else _describe_tensor(grad)
-    if grad is not None and _is_rounding(described["grad"]["value"]):
+    if grad is not None and not np.any(described["grad"]["value"]):
         del described["grad"]["requires_grad"], described["grad"]["is_leaf"]  # whether zeros depend on something is free
     return described
-
-
-def _is_rounding(value: Any) -> bool:
-    """Whether a value is zero, or what rounding made of it."""
-    return isinstance(value, np.ndarray) and bool(np.all(np.abs(value) < _ROUNDING))
 
 
 def is_leaf(tensor: Any) -> bool | str:
