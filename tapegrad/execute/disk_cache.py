@@ -16,7 +16,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 SIZE_LIMIT = 256 << 20  # bytes that all entries may take
@@ -70,6 +70,7 @@ def path_of(source: str) -> Path:
 @cache
 def _surroundings() -> str:
     """Return what a kernel's machine code depends on besides its text."""
+    import llvmlite
     import llvmlite.binding as llvm
 
     written = hashlib.sha256()
@@ -77,8 +78,21 @@ def _surroundings() -> str:
     for file in [here / "compiling.py", *sorted((here / "vector_maths").glob("*.py"))]:
         written.update(file.read_bytes())
     features = sorted(name for name, has in llvm.get_host_cpu_features().items() if has)
-    versions = [metadata.version("numba"), metadata.version("llvmlite"), platform.machine(), sys.platform]
+    versions = [_version_of_numba(), llvmlite.__version__, platform.machine(), sys.platform]
     return "\n".join([*versions, llvm.get_host_cpu_name(), *features, written.hexdigest(), ""])
+
+
+def _version_of_numba() -> str:
+    """Return what tells numba's versions apart: importing numba, or what reads packages' metadata, takes longer than loading kernels."""
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:
+        raise ImportError("numba is not installed")
+    written = Path(spec.origin).with_name("_version.py")
+    if written.exists():
+        return written.read_text(encoding="utf-8")
+    from importlib import metadata
+
+    return metadata.version("numba")
 
 
 def read(path: Path) -> tuple[str, bytes] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .chains import Chain, arranged, leading_to
+from .written_functions import function_of
 
 
 class Plan:
@@ -127,7 +128,7 @@ def run_plan(plan: Plan, environment: list[Any], failure: Callable[[BaseExceptio
 
 
 _RUNS_BEFORE_PROGRAM = 8
-_PROGRAM_LIMIT = 1000  # Python's compiler takes about 20 µs an instruction
+_PROGRAM_LIMIT = 1000  # Python's compiler takes about 20 µs an instruction, once for all shapes
 
 
 def write_program(plan: Plan) -> Callable[[list[Any]], None]:
@@ -145,9 +146,7 @@ def write_program(plan: Plan) -> Callable[[list[Any]], None]:
         lines.extend([f"values[{slot}] = v{slot}" for slot in slots if slot in kept])
         lines.extend([f"v{slot} = None" for slot in free if slot in made])
     source = "def program(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]])
-    exec(compile(source, "<plan>", "exec"), functions)  # noqa: S102 - the source is written here, of slot numbers only
-    program: Callable[[list[Any]], None] = functions["program"]
-    return program
+    return function_of(source, functions)
 
 
 def _walk(instructions: list[Any], environment: list[Any], failure: Callable[[BaseException], Any]) -> None:

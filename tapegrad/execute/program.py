@@ -30,6 +30,7 @@ from .memory import SIZES, Memory, Number, Room, Written
 from .sinking import sink
 from .threads import is_large, pool
 from .tiering import LayoutChanged, Refused
+from .written_functions import function_of
 
 _ALIGNMENT = Room.ALIGNMENT
 _SHOWN = 4096  # records
@@ -58,7 +59,7 @@ class Program:
         self.fusion: Any = fusion if len(nodes) <= _SHOWN else None
         assembly = _Assembly(fusion, [slot for slot in (*live, *residuals) if slot in made], layouts)
         self._machine = assembly.finish()
-        self.source = self._machine.source
+        self.source = "".join(self._machine.sources)
         self.kernels = list(self._machine.kernels)
         self.arena_size = self._machine.arena_size
         self.was_used = False  # since arenas.py looked last
@@ -187,10 +188,10 @@ _OF_WORDS, _OF_ARENA = 1, 2
 class _Machine:
     """What a program is when it is put together: the words and instructions, and the function in Python that runs them."""
 
-    def __init__(self, words: _Words, arena_size: int, source: str, names: dict[str, Any]) -> None:
+    def __init__(self, words: _Words, arena_size: int, sources: tuple[str, str], names: dict[str, Any]) -> None:
         self.words = words
         self.arena_size = arena_size
-        self.source = source
+        self.sources = sources  # of what enters numbers, and of the program
         self.names = names
         self.kernels: dict[str, int] = {}  # by source: its number
         self.rows = array("q")  # of four words each: the kernel's number, the place of its arguments, and how it is split
@@ -213,8 +214,8 @@ class _Machine:
         kernels.note_records(HELP, ["the executor's helpers"])
         names["words"] = memory
         names["execute"] = native.function_at(addresses[EXECUTE])
-        exec(compile(self.source, "<program>", "exec"), names)  # noqa: S102 - the source is written here, of slot numbers only
-        return names.pop("program"), names.pop("numbers"), (memory, arena, addresses)
+        numbers, program = [function_of(source, names) for source in self.sources]
+        return program, numbers, (memory, arena, addresses)
 
 
 class _Assembly:
@@ -326,7 +327,8 @@ class _Assembly:
         slot = step.slot
         dtype = np.dtype(dtypes.array_type(step.type.dtype))
         self.names[f"t{slot}"] = dtype
-        self.lines.append(f"v{slot} = empty({step.type.shape}, t{slot})")
+        self.names[f"s{slot}"] = step.type.shape  # not in the text, so that other shapes share it
+        self.lines.append(f"v{slot} = empty(s{slot}, t{slot})")
         self.variables.add(slot)
         self.entered.add(slot)
 
@@ -444,11 +446,8 @@ class _Assembly:
         is_large_one = any([is_large(count, step) for _, _, count, step in self.instructions])
         if is_large_one:
             self.names["pool"] = pool.ready
-        functions = {"numbers": self.number_lines, "program": self.lines}
-        source = "".join(
-            [f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]]) for name, lines in functions.items()]
-        )
-        machine = _Machine(self.words, self.arena.size, source, self.names)
+        sources = _function("numbers", self.number_lines), _function("program", self.lines)
+        machine = _Machine(self.words, self.arena.size, sources, self.names)
         machine.table = self.words.ask(4 * len(self.instructions))
         machine.runs = self.runs
         for kernel, given, count, step in self.instructions:
@@ -469,6 +468,11 @@ class _Assembly:
         else:
             slot = memory.value
             self.words.point(place, self.numbers[slot] if slot in self.numbers else self._cell(slot))
+
+
+def _function(name: str, lines: list[str]) -> str:
+    """Return the source of a function of the values."""
+    return f"def {name}(values):\n" + "".join([f"    {line}\n" for line in lines or ["pass"]])
 
 
 def _records_of(stage: Loop | Special) -> list[str]:

@@ -20,7 +20,9 @@ from .interpreter import Plan, run_plan
 _RECORD = 2e-6  # seconds that Python and NumPy take for a record, and for an element
 _ELEMENT = 1e-9
 _HEAD_START = 0.4  # of the threshold: then its kernels begin to be compiled in the background
-_DRAFT = 1.5e-4  # seconds that making a program takes for a record
+# What making a program takes for a record: 1.4e-4 s. Interpreting small records takes twice what is estimated here, or more, so
+# that much has been lost when the estimate says half of it.
+_DRAFT = 6e-5
 _MOST_STRUCTURES = 20_000
 _MOST_LAYOUTS = 4  # a plan is compiled anew for other layouts of its arrays, so many times
 _MOST_MISSES = 64  # runs, after one another, that none of these is for: then the plan is interpreted from now on
