@@ -2,8 +2,8 @@
 
     python bench/cold.py [names] [--mode interpret] [--repeats 5]
 
-Everything runs in fresh processes (bench/fresh.py), with two threads each; tapegrad with an empty kernel cache, and with one that
-earlier runs have filled. The table has medians, and by how much tapegrad is better than a peer: the median over repeats of the
+Everything runs in fresh processes (bench/fresh.py), with two threads each, and with bytecode on disk, as installed packages have
+it; tapegrad with an empty kernel cache, and with one that earlier runs have filled. The table has medians, and by how much tapegrad is better than a peer: the median over repeats of the
 peer's figure over tapegrad's, with what is required and whether it holds. Peers that are not installed are left out.
 """
 
@@ -101,8 +101,9 @@ def run(task: str, library: str, environment: Mapping[str, str]) -> list[float]:
 
     Raises RuntimeError if it fails.
     """
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begin = time.perf_counter()
-    finished = subprocess.run(command(task, library), env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    finished = subprocess.run(command(task, library), env={**surroundings, **environment}, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - begin
     if finished.returncode != 0:
         raise RuntimeError((finished.stderr.strip() or f"exit status {finished.returncode}").split("\n")[-1])
