@@ -3,8 +3,9 @@
     python bench/cold.py [names] [--mode interpret] [--repeats 5]
 
 Everything runs in fresh processes (bench/fresh.py), with two threads each, and with bytecode on disk, as installed packages have
-it; tapegrad with an empty kernel cache, and with one that earlier runs have filled. The table has medians, and by how much tapegrad is better than a peer: the median over repeats of the
-peer's figure over tapegrad's, with what is required and whether it holds. Peers that are not installed are left out.
+it; tapegrad with an empty kernel cache, and with one that earlier runs have filled. The table has medians, and by how much
+tapegrad is better than a peer: the median over repeats of the peer's figure over tapegrad's, with what is required and whether it
+holds. Peers that are not installed are left out.
 """
 
 from __future__ import annotations

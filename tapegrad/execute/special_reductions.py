@@ -5,6 +5,7 @@ Other reductions are those of loops; see lowering for what is done where element
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..tape.types import Shape
@@ -13,6 +14,9 @@ from .memory import Input, Written, loaded, storable
 from .special_source import Source, block, is_even, merged, product, rows_per_call
 
 _FEWEST = 8  # elements of a line: shorter ones are as well gone over one after the other
+_SHORT = 64  # elements of a line: of shorter ones, that follow each other in memory, several are added up at once
+_VECTORS = 32  # elements that a loop does at a time, or a part of so many
+_MOST_TOTALS = 256  # at once
 _LEAST, _MOST = "i8(-9223372036854775808)", "i8(9223372036854775807)"
 # What each begins with (of floats, of integers), and how two are combined.
 _COMBINED = {
@@ -38,6 +42,43 @@ class Stacks:
             code.integer(name, value)
         self.places = code.places(lengths, {"begin": strides})
         self.element = f"x[at{code.step('c', line[1][-1])}]"
+        self.at_once = self._lines_at_once() if (along[1][-1], line[1][-1]) == (self.n, 1) else 1
+
+    def _lines_at_once(self) -> int:
+        """Return of how many lines there may be totals of their own."""
+        if self.n >= _SHORT:
+            return 1
+        whole = _VECTORS // math.gcd(self.n, _VECTORS)
+        return max(min(whole, _MOST_TOTALS // self.n, self.count // 2), 1)
+
+    def folded(self, wide: str, first: str, each: str, combined: str, last: str) -> Written:
+        """Return the kernel of totals that can be `combined`, of an `a` and a `b`: several lines, one after the other, are as one."""
+        if self.at_once == 1:
+            return self.written(wide, first, each, last)
+        length = self.n * self.at_once
+        total = self.code.word("scratch", 8 * length)
+        self.code.integer("length", length)
+        self.code.head.append(f"total = pointer_{wide}({total} + 8 * length * (lo // rows))")
+        body = f"""\
+for r in range(lo, hi):
+{block(self.places)}
+    for j in range(length):
+        total[j] = {first}
+    at = begin
+    for i in range(n * count // length):
+        for j in range(length):
+{block(each, 3)}
+        at += length
+    for j in range(n * count % length):
+{block(each, 2)}
+    for k in range(1, length // n):
+        for j in range(n):
+            a = total[j]
+            b = total[k * n + j]
+            total[j] = {combined}
+    for j in range(n):
+{block(last, 2)}"""
+        return self.code.written(body, self.rows, self.chunk)
 
     def written(self, wide: str, first: str, each: str, last: str = "") -> Written:
         """Return the kernel: totals of a line begin with `first`; `each` is done for an element, `last` for a total."""
@@ -89,9 +130,10 @@ def _reduce(node: Any, operands: list[Any]) -> Written | None:
     else:
         element = cast(loaded(found.element, a.kind), wide, a.kind)
     found.code.elements("y", node.slot, kind)
-    each = f"a = total[j]\nb = {element}\ntotal[j] = {_COMBINED[name][2]}"
+    first, combined = _COMBINED[name][0 if wide == "f8" else 1], _COMBINED[name][2]
+    each = f"a = total[j]\nb = {element}\ntotal[j] = {combined}"
     last = f"y[r * n + j] = {storable(cast('total[j]', kind), kind)}"
-    return found.written(wide, _COMBINED[name][0 if wide == "f8" else 1], each, last)
+    return found.folded(wide, first, each, combined, last)
 
 
 KERNELS = dict.fromkeys(_COMBINED, _reduce)

@@ -130,6 +130,17 @@ def test_reductions_of_long_lines(name: str, programs: list[Any]) -> None:
             assert not calls(programs[-1])
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(4, 37, 9), (2, 6, 63), (3, 3, 8), (2, 2, 40), (1, 50, 64)])
+def test_reductions_of_short_lines(name: str, shape: tuple[int, ...], programs: list[Any]) -> None:
+    """Several are added up at once, and some may be left at the end."""
+    x = tapegrad.randn(shape)
+    x[-1, -1, 3] = x[0, 1, 0] = NAN
+    for operand in (x, x.to(tapegrad.float64) > -1, tapegrad.randint(-3, 4, shape, dtype=tapegrad.int8)):
+        read(record(name, operand, axes=(1,), keepdims=False))
+        assert not calls(programs[-1])
+
+
 def test_batch_norm(programs: list[Any]) -> None:
     x = tapegrad.randn(4, 3, 5, 5, requires_grad=True)
     norm = nn.BatchNorm2d(3)
