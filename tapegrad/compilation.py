@@ -28,9 +28,10 @@ def compile(function: Callable[..., Any] | None = None) -> Any:  # noqa: A001 - 
 
     The contract is that of ``jax.jit``. What is captured is what the function does to tensors; tensors that it holds, such as
     parameters, are read afresh at every call and may be written in place, and Python numbers are inputs. Other effects, and
-    whatever it depends on besides its arguments and the tensors it holds, are those of the call that was captured. A function
-    that reads values or draws random numbers runs as ordinary code, with one warning that says why. With the environment variable
-    TAPEGRAD_CHECK_COMPILED=1 each call is run all the same, and RuntimeError raised where it records something else.
+    whatever it depends on besides its arguments and the tensors it holds, are those of the call that was captured: a learning
+    rate that a scheduler changes has to be a tensor. A function that reads values or draws random numbers runs as ordinary code,
+    with one warning that says why. With the environment variable TAPEGRAD_CHECK_COMPILED=1 each call is run all the same, and
+    RuntimeError raised where it records something else.
 
     Args:
         function: what to compile: a function, or a module; without it, a decorator is returned.

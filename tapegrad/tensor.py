@@ -244,6 +244,8 @@ class Tensor:
         """The gradient that backward() accumulated, or None."""
         if self._grad is None and not self._retains_grad and not self._is_stale and not self.is_leaf:
             warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        if state.capture is not None:
+            state.capture.note_grad(self, False)
         return self._grad
 
     @grad.setter

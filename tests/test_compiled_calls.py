@@ -409,3 +409,84 @@ def test_a_detached_result() -> None:
             _, products = compiled(tg.tensor([number, 1.0]), True)
             products.add_(1)
             assert kept[-1].tolist() == products.tolist() == [number + 1, 3.0]
+
+
+def test_a_fill_is_seen() -> None:
+    """Of what the function holds and of an argument, though what they become depends on nothing."""
+    held = {"b": tg.zeros(2)}
+
+    def step(x: Any, y: Any) -> Any:
+        result = x + held["b"] + y
+        held["b"].zero_()
+        y.fill_(2.5)
+        return result
+
+    compiled = tg.compile(step)
+    x, y = tg.ones(2), tg.zeros(2)
+    for number in range(6):
+        held["b"].add_(number)
+        y.add_(1)
+        assert compiled(x, y).tolist() == [1 + number + (3.5 if number else 1)] * 2
+        assert held["b"].tolist() == [0.0, 0.0]
+        assert y.tolist() == [2.5, 2.5]
+
+
+@pytest.mark.parametrize("place", ["before", "middle", "after"])
+def test_gradients_set_to_zero(place: str) -> None:
+    """In a compiled training step, as `zero_grad(set_to_none=False)` does it."""
+
+    def trained(wrap: Any) -> list[float]:
+        w = tg.ones(3, dtype=tg.float64, requires_grad=True)
+        optimizer = tg.optim.SGD([w], lr=0.1)
+
+        def step(x: Any) -> Any:
+            if place == "before":
+                optimizer.zero_grad(set_to_none=False)
+            loss = (w * w * x).sum()
+            if place == "middle":
+                optimizer.zero_grad(set_to_none=False)
+            loss.backward()
+            optimizer.step()
+            if place == "after":
+                optimizer.zero_grad(set_to_none=False)
+            return loss
+
+        run = wrap(step)
+        return [run(tg.ones(3, dtype=tg.float64) * number).item() for number in range(1, 9)]
+
+    assert trained(tg.compile) == pytest.approx(trained(lambda function: function))
+
+
+def test_gradients_of_a_sweep_outside_are_read_afresh() -> None:
+    w = tg.ones(2, requires_grad=True)
+    optimizer = tg.optim.SGD([w], lr=0.125)
+    step = tg.compile(optimizer.step)
+    expected = 1.0
+    for number in range(6):
+        optimizer.zero_grad()
+        (w * number).sum().backward()
+        step()
+        expected -= number / 8
+        assert w.tolist() == [expected] * 2
+
+
+def test_a_call_that_fails_leaves_parameters_as_they_were() -> None:
+    w = tg.ones(3, requires_grad=True)
+    optimizer = tg.optim.SGD([w], lr=0.25)
+
+    def train(index: Any) -> Any:
+        optimizer.zero_grad()
+        loss = (w[index] * w[index]).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = tg.compile(train)
+    for _ in range(4):
+        step(tg.tensor([0, 1]))
+    before = w.tolist()
+    with pytest.raises(IndexError):
+        step(tg.tensor([0, 3])).item()
+    assert w.tolist() == before
+    assert step(tg.tensor([2, 2])).item() == 2.0
+    assert w.tolist() == [*before[:2], 0.0]

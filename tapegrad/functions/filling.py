@@ -94,7 +94,10 @@ def _fill(self: Any, value: Any, name: str) -> Any:
     if _goes_on(self):
         _check_number(value)
         return write(self, record(overwrite, (self, value), (), name))
-    return write(self, _filled(self, value, name))
+    filled = _filled(self, value, name)
+    if state.capture is not None:  # the tape has to say that this tensor is written to
+        filled = record(overwrite, (self, filled), (), name)
+    return write(self, filled)
 
 
 def _without_repeats(self: Any) -> Any:

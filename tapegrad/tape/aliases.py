@@ -362,6 +362,8 @@ def _retain_still(tensor: Any) -> None:
 
 
 def _take_value(tensor: Any, result: Any) -> None:
+    if state.capture is not None:
+        state.capture.miss("it gives a tensor a value that is not computed on the tape")
     array, type_, home = result._array, result._node.type, result._home
     tensor._segment = None
     tensor._node = type_

@@ -14,7 +14,7 @@ from typing import Any
 from .aliases import count_version
 from .buffers import is_concrete, live_views
 from .materialise import materialise, replay_captured
-from .record import new_tensor_of, read
+from .record import Failure, new_tensor_of, read
 from .segment import NO_SEGMENT, Segment, open_segment, state
 from .trace import IMPORT, SEALED, Root, path_to
 
@@ -50,8 +50,13 @@ class Capture:
             self.why = f"its {size} are more than a captured call may have"
         state.capture = None
 
+    def miss(self, why: str) -> None:
+        """Note that something happens which the tape does not show."""
+        self.is_broken = True
+        self.why = self.why or why
+
     def note_grad(self, leaf: Any, is_set: bool) -> None:
-        """Remember how a tensor's `grad` is first met: set by the user, or accumulated into."""
+        """Remember how a tensor's `grad` is first met: set by the user, or read or accumulated into."""
         self.first_notes.setdefault(id(leaf), (leaf, is_set, leaf._grad))
 
     def finish(self, results: list[Any]) -> Captured:
@@ -134,6 +139,8 @@ class Captured:
         arguments = {id(argument): place for place, argument in enumerate(self.capture.arguments)}
         held = {id(tensor): tensor for _, what, tensor, _ in self.sources if what == HELD}
         leaves = {id(leaf._grad): (leaf, leaf._grad is old) for leaf, _, old in self.capture.first_notes.values() if leaf._grad is not None}
+        if any([leaf._grad is None and old is not None for leaf, _, old in self.capture.first_notes.values()]):
+            self.why = "it takes a gradient away that was there before it"
         for slot in plan.live:
             tensor = values[slot]
             node = tensor._node
@@ -224,11 +231,14 @@ class Captured:
         segment.released = self.released
         segment.composed = self.composed
         results = list(self.results)
+        kept = []  # what is written to, as it was
         for where, node in self.written:
+            kept.append(_Kept(arguments[where] if where.__class__ is int else where))
             values[node.slot] = _write(arguments[where] if where.__class__ is int else where, segment, node)
         for where, node, is_written in self.gradients:
             leaf = arguments[where] if where.__class__ is int else where
             if is_written:
+                kept.append(_Kept(leaf._grad))
                 values[node.slot] = _write(leaf._grad, segment, node)
             else:
                 leaf._grad = values[node.slot] = new_tensor_of(segment, node)
@@ -239,7 +249,38 @@ class Captured:
         for place, where in self.passed:
             results[place] = arguments[where] if where.__class__ is int else where
         replay_captured(segment, self.trace, self.plan, values)
+        self._raise_failure(arguments, kept)
         return results
+
+    def _raise_failure(self, arguments: list[Any], kept: list[_Kept]) -> None:
+        """Raise where a gradient, or what a tensor was to become, could not be computed; then tensors are as they were."""
+        error = None
+        for where, _, _ in self.gradients:
+            leaf = arguments[where] if where.__class__ is int else where
+            value = leaf._grad._array
+            if value.__class__ is Failure:
+                error = value.copy_of_error()
+                if not any([was.tensor is leaf._grad for was in kept]):
+                    leaf._grad = None
+        failures = [was.tensor._array for was in kept if was.tensor._array.__class__ is Failure]
+        error = failures[0].copy_of_error() if failures else error
+        if error is not None:
+            for was in kept:
+                was.restore()
+            raise error
+
+
+class _Kept:
+    """A tensor that is written to, and what it was."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+        self.value = read(tensor), tensor._node, tensor._home, tensor._home_slot
+
+    def restore(self) -> None:
+        """Let the tensor be what it was."""
+        self.tensor._segment = None
+        self.tensor._array, self.tensor._node, self.tensor._home, self.tensor._home_slot = self.value
 
 
 def _cut_loose(result: Any) -> None:
