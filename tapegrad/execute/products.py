@@ -152,6 +152,15 @@ class _Kernel:
                 terms.append(f"p{axis} * {name}{axis}")
         self.place.append(f"{name} = {' + '.join(terms)}")
 
+    def turn(self, name: str, rows: str, most: int) -> str:
+        """Return the line that copies a matrix of so many rows as its transpose: to `turned`, which each chunk has of its own."""
+        size = most * self.product.k * self.size
+        self.word("turned", "scratch", size)
+        self.word("turned_bytes", "word", size)
+        self.word("step", "word", self.step)
+        self.head.append("turned += lo // step * turned_bytes")
+        return f"turn_{self.product.kind}({name}, from_{name}, turned, {rows}, k)"
+
     def write(self, body: list[str]) -> Written:
         """Return the kernel that does this for each place in the batch."""
         product = self.product
@@ -182,17 +191,14 @@ def _by_blas(product: Product, result: int) -> Written | None:
         n, from_c, c = "least(n, columns - place * n)", "columns", "place * (n"
     to = f"word(to) + {c} * {kernel.size})"
     turning: list[str] = []
-    matrices = ["a, turn_a, from_a", "b, turn_b, from_b"]
-    if _is_slow(blocks, of_a, of_b):
-        side, rows = (1, "n") if blocks.n <= blocks.m else (0, "m")
-        name = "ab"[side]
-        kernel.word("turned", "scratch", getattr(blocks, rows) * blocks.k * kernel.size)
-        kernel.word("turned_bytes", "word", getattr(blocks, rows) * blocks.k * kernel.size)
-        kernel.word("step", "word", kernel.step)
-        kernel.head.append("turned += lo // step * turned_bytes")
-        turning.append(f"turn_{kernel.product.kind}({name}, from_{name}, turned, {n if side else m}, k)")
-        matrices[side] = f"turned, {1 - side}, {n if side else m}"
-    written = kernel.write([*turning, f"{routine.caller}(gemm, {m}, {n}, k, {', '.join(matrices)}, 0, {to}, {from_c})"])
+    a, b = "a, turn_a, from_a", "b, turn_b, from_b"
+    if _is_slow(blocks, of_a, of_b) and blocks.n <= blocks.m:
+        turning.append(kernel.turn("b", n, blocks.n))
+        b = f"turned, 0, {n}"
+    elif _is_slow(blocks, of_a, of_b):
+        turning.append(kernel.turn("a", m, blocks.m))
+        a = f"turned, 1, {m}"
+    written = kernel.write([*turning, f"{routine.caller}(gemm, {m}, {n}, k, {a}, {b}, 0, {to}, {from_c})"])
     written.is_alone = blas.is_large(blocks.m * blocks.n * blocks.k)
     return written
 

@@ -56,14 +56,9 @@ class Stacks:
         if self.at_once == 1:
             return self.written(wide, first, each, last)
         length = self.n * self.at_once
-        total = self.code.word("scratch", 8 * length)
         self.code.integer("length", length)
-        self.code.head.append(f"total = pointer_{wide}({total} + 8 * length * (lo // rows))")
         body = f"""\
-for r in range(lo, hi):
-{block(self.places)}
-    for j in range(length):
-        total[j] = {first}
+{self._begun("length", length, wide, first)}
     at = begin
     for i in range(n * count // length):
         for j in range(length):
@@ -82,13 +77,8 @@ for r in range(lo, hi):
 
     def written(self, wide: str, first: str, each: str, last: str = "") -> Written:
         """Return the kernel: totals of a line begin with `first`; `each` is done for an element, `last` for a total."""
-        total = self.code.word("scratch", 8 * self.n)
-        self.code.head.append(f"total = pointer_{wide}({total} + 8 * n * (lo // rows))")
         body = f"""\
-for r in range(lo, hi):
-{block(self.places)}
-    for j in range(n):
-        total[j] = {first}
+{self._begun("n", self.n, wide, first)}
     for i in range(count):
         at = begin + i * step
         for j in range(n):
@@ -96,6 +86,16 @@ for r in range(lo, hi):
         if last:
             body += f"\n    for j in range(n):\n{block(last, 2)}"
         return self.code.written(body, self.rows, self.chunk)
+
+    def _begun(self, name: str, length: int, wide: str, first: str) -> str:
+        """Return the beginning of the loop over stacks: that many totals, which a word of this name counts, begin with `first`."""
+        total = self.code.word("scratch", 8 * length)
+        self.code.head.append(f"total = pointer_{wide}({total} + 8 * {name} * (lo // rows))")
+        return f"""\
+for r in range(lo, hi):
+{block(self.places)}
+    for j in range({name}):
+        total[j] = {first}"""
 
 
 def stacks(a: Input, shape: Shape, axes: list[int]) -> Stacks | None:
